@@ -46,7 +46,7 @@ impl Said {
         Ok(true)
     }
 
-    /// Whether nothing is said.
+    /// True if it says nothing.
     pub fn is_empty(&self) -> bool {
         !self.ordered && self.indexes.is_empty() && self.checks.is_empty()
     }
@@ -154,7 +154,7 @@ impl OfField {
         Ok(of)
     }
 
-    /// Whether nothing is said.
+    /// True if it says nothing.
     pub fn is_empty(&self) -> bool {
         self.default.is_none() && self.check.is_none() && self.reference.is_none()
     }

@@ -12,7 +12,7 @@ use syn::{Data, DeriveInput, Error, Type};
 /// # Errors
 /// Names the field and the remedy.
 pub(crate) fn plain(item: TokenStream) -> Result<TokenStream, Error> {
-    // What is no struct with fields is the compiler's business.
+    // The compiler refuses all but structs with fields.
     if let Ok(input) = syn::parse2::<DeriveInput>(item.clone())
         && let Data::Struct(data) = &input.data
     {

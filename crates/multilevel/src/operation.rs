@@ -79,11 +79,11 @@ pub trait Operation {
     /// The operation's own, and every [`Stop`] of the pages, to be passed on.
     fn execute(&self, pages: &mut dyn Pages) -> Result<Self::Output, Self::Error>;
 
-    /// Does the work, and says what undoes it. Whoever needs more for that than what the operation gives back writes this
-    /// one, and no [`Operation::inverse`]. An operation that executes others, and is undone by their inverses, gets these here.
+    /// Does the work, and gives the inverse. An operation whose inverse needs more than its output has this method, and no
+    /// [`Operation::inverse`]. An operation that executes others, and is undone by their inverses, gets these here.
     ///
     /// # Errors
-    /// Those of [`Operation::execute`].
+    /// The errors of [`Operation::execute`].
     fn execute_with_inverse(
         &self,
         pages: &mut dyn Pages,

@@ -53,7 +53,7 @@ pub enum Stop {
     NoPage {
         /// The page's number in the database, or in its area.
         page: u64,
-        /// How many there are.
+        /// The number of pages there.
         pages: u64,
         /// `database` or `area`.
         of: &'static str,

@@ -50,7 +50,7 @@ pub fn table_of<'s, R: Record>(
 /// rows; `schemas` are all that are stored.
 ///
 /// # Errors
-/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than rows.
+/// The errors of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than rows.
 pub fn records_of<R: Record>(
     catalogue: &Catalogue,
     schemas: &BTreeMap<u16, Schema>,
@@ -94,7 +94,7 @@ pub fn declared_rows<R: Record>() -> Result<Schema, TableError> {
     }
 }
 
-/// What a table has beyond rows that stand by themselves, if anything; `schemas` are all that are stored.
+/// The first thing that a table has beyond rows that depend on nothing else, if any; `schemas` are all that are stored.
 pub fn beyond_rows(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
     let own = schemas.get(&number).and_then(Schema::beyond_rows);
     own.or_else(|| {

@@ -28,7 +28,7 @@ const NO_KEY: &str = "no key";
 /// A struct that is a row of a journal: `#[derive(Record)]` with `#[record(journal = "…")]`, or, of plain data,
 /// [`PlainJournalRow`].
 ///
-/// What is not documented here is for stores of rows.
+/// Its undocumented items are for stores of rows.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no row of a journal of Sardonyx",
     note = "declare it with `#[derive(Record)]` and `#[record(journal = \"…\")]`, or, of plain data, with `record!`"
@@ -83,16 +83,16 @@ impl<J: PlainJournalRow> JournalRow for J {
     }
 }
 
-/// A row with fields of any length: how it is bytes, which is made once.
+/// A row with fields of any length. Its format is made once.
 #[doc(hidden)]
 pub trait FormattedRow: JournalRow {
     /// The fields' columns in order.
     const FIELDS: &'static [FieldColumn];
 
-    /// Where it is kept once it was made.
+    /// The place where it is kept once it was made.
     fn made() -> &'static OnceLock<JournalFormat>;
 
-    /// How it is bytes.
+    /// The format of its rows.
     ///
     /// # Errors
     /// [`TableError::Schema`] if no row can have such fields.
@@ -105,12 +105,12 @@ pub trait FormattedRow: JournalRow {
     }
 }
 
-/// How rows with fields of any length are bytes.
+/// The format of rows with fields of any length.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct JournalFormat {
     fingerprint: u64,
-    /// Whether a field is the schema's key; else a column behind the fields.
+    /// True if a field is the schema's key; else a column behind the fields is.
     has_key: bool,
     rows: RowFormat,
 }

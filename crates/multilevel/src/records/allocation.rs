@@ -12,19 +12,19 @@ use smallvec::SmallVec;
 const PAGES_PER_GROWTH: u64 = 8;
 
 impl TableMemory {
-    /// What a page is for. One of a snapshot's own need not say it: then it is one of rows.
+    /// The use of a page. A page that only a snapshot has may name none: it is one of rows.
     #[inline]
     fn kind_of(page: &[u8]) -> PageKind {
         PageUse::of(page).map_or(PageKind::Rows { shape: 0 }, |of| of.kind)
     }
 
-    /// Whether a page has rows, and no cells.
+    /// True if a page has rows, and no cells.
     #[inline]
     pub(crate) fn has_rows(page: &[u8]) -> bool {
         matches!(Self::kind_of(page), PageKind::Rows { .. })
     }
 
-    /// How a page of this use is laid out; `None` if there is no such size class.
+    /// The layout of a page of this use; `None` if there is no such size class.
     fn layout_in(&self, kind: PageKind) -> Option<PageLayout> {
         match kind {
             PageKind::Rows { .. } => Some(self.rows.layout),
@@ -101,7 +101,7 @@ impl TableMemory {
         }
     }
 
-    /// Has a page in which nothing stands be for this, unless it is.
+    /// Gives an empty page this use, unless it has it.
     fn begin_page(&self, pages: &mut dyn Pages, page: PageId, kind: PageKind) -> Result<(), Stop> {
         let bytes = pages.read_to_write(page)?;
         let was = Self::kind_of(bytes);
@@ -159,7 +159,7 @@ impl TableMemory {
         Ok(None)
     }
 
-    /// Lists pages in which nothing stands: from now on so many pages in use were listed.
+    /// Lists empty pages: from now on so many pages in use were listed.
     fn list_new(&self, room: &mut Room, new: &[PageId], known: u64) {
         room.known = known;
         let list = match self.has_values() {

@@ -59,7 +59,7 @@ impl CellStore for TableCells<'_> {
     }
 
     fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), RecordError> {
-        // Whole words are compared; what stands behind the value stays.
+        // Whole words are compared; the bytes behind the value stay.
         let (at, words) = (cell.offset_in_page(), content.len().next_multiple_of(8));
         let mut whole = [0; PAGE_SIZE];
         let page = self.pages.read_to_write(cell.page())?;

@@ -12,8 +12,8 @@
 //!   by keys any more, but are told that they were ended.
 //! - A page is taken from those with room only by an operation that finds it full, or of another use, and has not
 //!   changed it, and comes back with the next record that is taken out of it.
-//! - In a table with texts or bytes a page in which nothing stands may become one of rows or of cells, whichever it was.
-//!   Nothing is put into such a page before what it is for stands in it.
+//! - In a table with texts or bytes an empty page may become one of rows or of cells, whichever it was. Its use is written
+//!   into it before a row or a cell is.
 
 use super::RowsOf;
 use super::room::Room;

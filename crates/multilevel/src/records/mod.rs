@@ -13,8 +13,8 @@
 //!   another: a page is reserved for that until the transaction ends.
 //! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
-//! - **Texts and bytes** stand in cells of other pages (`cells`), as in the serial way. What a row is as bytes of its own,
-//!   they included, is [`RowFormat`](sardonyx_rows::RowFormat)'s: so an inverse has them, and puts them back as they were.
+//! - **Texts and bytes** are in cells of other pages (`cells`), as in the serial way. A row as bytes of its own
+//!   ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse puts them back as they were.
 //!
 //! What is not here: scans in transactions (they would need a lock on the whole table for each change; a
 //! [`Snapshot`](crate::Snapshot) has them), and journals.

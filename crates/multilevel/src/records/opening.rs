@@ -1,4 +1,4 @@
-//! What is in memory of the tables, made of their pages when a database is opened.
+//! The memory of the tables, made of their pages when a database is opened.
 
 use super::RowsOf;
 use super::memory::{SHARDS, Shard, TableMemory};
@@ -57,7 +57,7 @@ pub(crate) fn read_tables(
                 .layout()
                 .occupied_from(&bytes[at..][..PAGE_SIZE], 0)
                 .is_none();
-            // Or each opening would leave pages to rows alone in which nothing stands.
+            // Or each opening would leave empty pages to rows alone.
             if table.has_values() && is_empty {
                 room.empty.list(page);
             }

@@ -1,6 +1,6 @@
 //! Operations on one record. Each locks its key first, when it holds no page.
 //!
-//! What undoes one is made of the row's bytes, not of the record that the operation gives back: a row may have columns that
+//! An inverse is made of the row's bytes, not of the record that the operation gives back: a row may have columns that
 //! are no fields of it ([`Operation::execute_with_inverse`]).
 
 use super::memory::TableMemory;
@@ -91,6 +91,34 @@ fn lock(
     Ok(hash)
 }
 
+/// A key that is locked, and where its row is.
+struct Sought<'k> {
+    table: Arc<TableMemory>,
+    key: Cow<'k, [u8]>,
+    hash: u64,
+    place: Option<Place>,
+}
+
+/// Locks a key as `lock_mode` says, and looks for its row in pages that are locked as `page_mode` says.
+fn seek<'k, R: Record>(
+    pages: &mut dyn Pages,
+    table: Table<R>,
+    key: &'k R::Key<'_>,
+    lock_mode: Mode,
+    page_mode: Mode,
+) -> Result<Sought<'k>, RecordError> {
+    let table = memory_of(pages, table)?;
+    let key = table.key_of::<R>(key)?;
+    let hash = lock(pages, &table, &key, lock_mode)?;
+    let place = find(pages, &table, hash, &key, page_mode)?;
+    Ok(Sought {
+        table,
+        key,
+        hash,
+        place,
+    })
+}
+
 /// The record at a place.
 pub(crate) fn read_record<R: Record>(
     pages: &dyn Pages,
@@ -110,7 +138,7 @@ pub(crate) fn read_record<R: Record>(
     plain_record(table, bytes, Address(at))
 }
 
-/// A record of plain data that stands somewhere in bytes.
+/// A record of plain data at a place of bytes.
 fn plain_record<R: Record>(
     table: &TableMemory,
     bytes: &[u8],
@@ -187,7 +215,7 @@ impl Restore<'_> {
     }
 }
 
-/// How records lie, of which all bytes are known by what an operation gives back.
+/// The layout of records whose bytes are all in the operation's output.
 ///
 /// # Panics
 /// If their rows may have more: without an inverse an abort would leave the change.
@@ -241,12 +269,11 @@ impl<R: Record, F: Fn(&mut R)> Update<'_, R, F> {
         pages: &mut dyn Pages,
         undo: impl FnOnce(&[u8], Option<&[u8]>) -> I,
     ) -> Result<(Option<R>, Option<I>), RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = table.key_of::<R>(&self.key)?;
-        let hash = lock(pages, &table, &key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+        let sought = seek(pages, self.table, &self.key, CHANGE, CHANGE)?;
+        let Some(place) = sought.place else {
             return Ok((None, None));
         };
+        let Sought { table, key, .. } = sought;
         let (before, row) = record_and_row::<R>(pages, &table, place)?;
         let mut after = match &row {
             None => plain_record(&table, before.plain_bytes(), Address(0))?,
@@ -268,12 +295,13 @@ impl<R: Record> Delete<'_, R> {
         pages: &mut dyn Pages,
         undo: impl FnOnce(&[u8], Option<&[u8]>) -> I,
     ) -> Result<(Option<R>, Option<I>), RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = table.key_of::<R>(&self.key)?;
-        let hash = lock(pages, &table, &key, CHANGE)?;
-        let Some(place) = find(pages, &table, hash, &key, CHANGE)? else {
+        let sought = seek(pages, self.table, &self.key, CHANGE, CHANGE)?;
+        let Some(place) = sought.place else {
             return Ok((None, None));
         };
+        let Sought {
+            table, key, hash, ..
+        } = sought;
         let (record, row) = record_and_row::<R>(pages, &table, place)?;
         let may_take = take_out(pages, &table, hash, place)?;
         pages.inverse_may_take(may_take);
@@ -288,14 +316,10 @@ impl<R: Record> Operation for Get<'_, R> {
     type Error = RecordError;
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<Option<R>, RecordError> {
-        let table = memory_of(pages, self.table)?;
-        let key = table.key_of::<R>(&self.key)?;
         let mode = if self.to_change { CHANGE } else { READ };
-        let hash = lock(pages, &table, &key, mode)?;
-        match find(pages, &table, hash, &key, READ)? {
-            Some(place) => read_record(pages, &table, place, READ).map(Some),
-            None => Ok(None),
-        }
+        let Sought { table, place, .. } = seek(pages, self.table, &self.key, mode, READ)?;
+        let read = place.map(|place| read_record(pages, &table, place, READ));
+        read.transpose()
     }
 }
 
@@ -395,7 +419,7 @@ impl Operation for Restore<'_> {
 }
 
 impl Restore<'_> {
-    /// Whether it is of the rows of a table.
+    /// True if it is of the rows of a table.
     fn is_of(&self, table: &TableMemory) -> bool {
         if let Some(row) = self.row.as_deref() {
             let fits = match table.has_values() {

@@ -11,7 +11,7 @@ use sardonyx_storage::store::{LiveWords, PageRead};
 /// The pages of an operation, which are locked as they are read.
 pub(super) struct OperationPages<'p> {
     pub pages: &'p dyn Pages,
-    /// Whether they will be written.
+    /// True if they will be written.
     pub to_write: bool,
 }
 
@@ -59,7 +59,7 @@ fn in_page(at: Address) -> Address {
     Address(at.offset_in_page() as u64)
 }
 
-/// What live bytes say, which never end.
+/// The result of reading live bytes, which never end.
 fn live<T>(read: Result<T, std::convert::Infallible>) -> T {
     match read {
         Ok(read) => read,

@@ -1,5 +1,5 @@
 //! The rows of a table in its pages: found by their keys, put into places, changed and taken out, each as bytes of its
-//! own ([`RowFormat`](sardonyx_rows::RowFormat)): its fixed part, and behind it what stands in cells of other pages.
+//! own ([`RowFormat`](sardonyx_rows::RowFormat)): its fixed part, and behind it the values in cells of other pages.
 
 use super::cells::TableCells;
 use super::memory::TableMemory;
@@ -171,7 +171,7 @@ pub(super) fn take_out(
         }
     }
     if matches!(table.key(), KeyPlace::Encoded) {
-        // What stands in a place without a row has no meaning but here: `hash_that_was`.
+        // The bytes of a place without a row have no other meaning: `hash_that_was`.
         pages.write_bytes(page, slot * layout.stride, &hash.to_le_bytes())?;
     }
     set_occupied(pages, &layout, (page, slot), false)?;

@@ -1,4 +1,4 @@
-//! What the rows of a table are, and by what each of them is known among locks and in the index.
+//! The form of a table's rows, and the key by which locks and the index know each of them.
 
 use super::memory::TableMemory;
 use sardonyx_rows::fields::KeyOf;
@@ -16,11 +16,11 @@ use std::ops::Range;
 pub(super) enum KeyPlace {
     /// By bytes of its fixed part.
     Standing(Range<usize>),
-    /// By its key as [`RowFormat`] encodes it: the bytes alone do not say which keys are equal, or stand elsewhere.
+    /// By its key as [`RowFormat`] encodes it: the bytes alone do not say which keys are equal, or are in cells.
     Encoded,
 }
 
-/// What the rows of a table are.
+/// The form of a table's rows.
 #[derive(Clone, Debug)]
 pub(crate) struct RowsOf {
     pub(super) layout: PageLayout,
@@ -55,13 +55,13 @@ impl RowsOf {
 }
 
 impl TableMemory {
-    /// How its rows lie in a page.
+    /// The layout of its pages of rows.
     #[inline]
     pub fn layout(&self) -> PageLayout {
         self.rows.layout
     }
 
-    /// How its rows are bytes.
+    /// The format of its rows.
     #[inline]
     pub fn format(&self) -> &RowFormat {
         &self.rows.format
@@ -73,13 +73,13 @@ impl TableMemory {
         &self.rows.key
     }
 
-    /// Whether it has columns of text or bytes, and so cells.
+    /// True if it has columns of text or bytes, and so cells.
     #[inline]
     pub fn has_values(&self) -> bool {
         self.rows.has_values
     }
 
-    /// Whether it has records of this type.
+    /// True if it has records of this type.
     pub fn is_of<R: Record>(&self) -> bool {
         let RowsOf {
             layout,
@@ -127,7 +127,7 @@ impl TableMemory {
         }
     }
 
-    /// Whether bytes are as long as what a row is known by.
+    /// True if bytes are as long as a row's key may be.
     pub(super) fn may_be_key(&self, key: &[u8]) -> bool {
         match &self.rows.key {
             KeyPlace::Standing(place) => key.len() == place.len(),
@@ -135,12 +135,12 @@ impl TableMemory {
         }
     }
 
-    /// What stood for the key of the row that was in a place. Anything, if there was none.
+    /// The hash of the key of the row that was in a place. Any number, if there was none.
     #[inline]
     pub(super) fn hash_that_was(&self, place: &[u8]) -> u64 {
         match &self.rows.key {
             KeyPlace::Standing(key) => self.hash(&place[key.clone()]),
-            // Whoever took it out has put it there.
+            // `take_out` has put it there.
             KeyPlace::Encoded => word_at(place, 0),
         }
     }

@@ -52,11 +52,11 @@ pub(crate) struct PageReserve {
     pages: u64,
 }
 
-/// What is reserved for a transaction.
+/// The pages that are reserved for a transaction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reserved {
     pages: u64,
-    /// Those that its inverses got, and did not give back yet by their ends. They are no part of `pages`.
+    /// Pages that its inverses got, and did not give back yet by their ends. They are no part of `pages`.
     used: u64,
 }
 

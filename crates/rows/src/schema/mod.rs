@@ -129,8 +129,8 @@ impl Schema {
         }
     }
 
-    /// What such a table has beyond rows of one shape, each of which stands by itself, if anything: what holds between rows,
-    /// between tables, or between a row's columns, is for stores that keep it up.
+    /// The first thing that such a table has beyond rows of one shape that depend on nothing else, if any. Stores keep up what
+    /// holds between rows, between tables, or between a row's columns.
     pub fn beyond_rows(&self) -> Option<&'static str> {
         let beyond = [
             (!self.earlier_shapes.is_empty(), "columns that were added"),

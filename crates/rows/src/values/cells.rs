@@ -11,7 +11,7 @@ use sardonyx_storage::page::Address;
 /// A cell of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// Where it stands.
+    /// Its place.
     pub address: Address,
     /// Its size class.
     pub class: u8,
@@ -59,14 +59,14 @@ pub trait CellStore {
     fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// A value that is to stand in the place of another one.
+/// A value that is to take the place of another one.
 #[derive(Clone, Debug)]
 pub struct Replacement {
     /// Of the other one.
     cells: Vec<Cell>,
     /// So many of them, the first ones, are used again.
     kept: usize,
-    /// The reference, if the value stands in it.
+    /// The reference, if the value is in it.
     inline: Option<Reference>,
 }
 
@@ -74,7 +74,7 @@ impl Replacement {
     /// Of the value of a reference, [`Reference::default`] if there is none, by this one.
     ///
     /// # Errors
-    /// Those of reading the cells.
+    /// The errors of reading the cells.
     #[inline]
     pub fn of<S: CellStore>(store: &S, before: Reference, value: &[u8]) -> Result<Self, S::Error> {
         let cells = cells_of(store, before)?;
@@ -90,19 +90,19 @@ impl Replacement {
         })
     }
 
-    /// The reference, if the value stands in it.
+    /// The reference, if the value is in it.
     #[inline]
     pub fn inline(&self) -> Option<Reference> {
         self.inline
     }
 
-    /// How many cells are used again.
+    /// The number of cells that are used again.
     #[inline]
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// How many cells are freed.
+    /// The number of cells that are freed.
     #[inline]
     pub fn freed(&self) -> usize {
         self.cells.len() - self.kept
@@ -111,7 +111,7 @@ impl Replacement {
     /// Puts the value there, and returns its reference, which the caller puts into the row.
     ///
     /// # Errors
-    /// Those of the store; a part is done then, and the store undoes it.
+    /// The errors of the store; a part is done then, and the store undoes it.
     #[inline]
     pub fn carry_out<S: CellStore>(
         mut self,
@@ -131,7 +131,7 @@ impl Replacement {
     }
 }
 
-/// How many cells a value of this length takes.
+/// The number of cells that a value of this length takes.
 pub fn cells_for(length: usize) -> usize {
     if length <= super::INLINE_BYTES_MAX {
         return 0;
@@ -163,7 +163,7 @@ fn cells_of<S: CellStore>(store: &S, reference: Reference) -> Result<Vec<Cell>, 
     }
 }
 
-/// How many of a value's cells are of use for one of this length: the first ones.
+/// The number of a value's cells that are of use for one of this length: the first ones.
 fn kept(cells: &[Cell], length: usize) -> usize {
     let mut left = length;
     let is_kept = |cell: &&Cell| {

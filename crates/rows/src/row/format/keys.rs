@@ -25,10 +25,10 @@ impl RowFormat {
         Ok(key.to_vec())
     }
 
-    /// Appends the key of a row that stands in pages, in the newest shape.
+    /// Appends the key of a row in pages, in the newest shape.
     ///
     /// # Errors
-    /// What reading the row says.
+    /// The errors of reading the row.
     pub fn key_at<P: PageRead + ?Sized>(
         &self,
         pages: &P,
@@ -50,11 +50,11 @@ impl RowFormat {
         checked.map_err(|bad| bad.into_error(&self.table, PRIMARY, self.key.width(), None))
     }
 
-    /// The key with these values as it stands in a row of a table whose rows are found by that
+    /// The key with these values as a row has it in a table whose rows are found by that
     /// ([`Schema::plain_key`](crate::schema::Schema::plain_key)); of any other, as [`RowFormat::key`] has it.
     ///
     /// # Errors
-    /// Those of [`RowFormat::key`].
+    /// The errors of [`RowFormat::key`].
     pub fn standing_key(&self, values: &(impl KeyValues + ?Sized)) -> Result<Vec<u8>, TableError> {
         let encoded = self.key(values)?;
         let Some(place) = self.schema.plain_key() else {
