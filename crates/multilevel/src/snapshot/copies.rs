@@ -32,12 +32,17 @@ impl Default for Copies {
 
 impl std::fmt::Debug for Copies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let copies = self.places.borrow().len();
+        let copies = self.len();
         f.debug_struct("Copies").field("copies", &copies).finish()
     }
 }
 
 impl Copies {
+    /// The number of copies.
+    pub fn len(&self) -> usize {
+        self.places.borrow().len()
+    }
+
     /// The copy of a page, made by `copy` if there is none.
     pub fn of<E>(
         &self,

@@ -1,4 +1,4 @@
-//! The records of a table in a snapshot: a page is copied at a time.
+//! The records of a table in a snapshot, some pages at a time.
 
 use super::view::View;
 use super::{Snapshot, State};
@@ -12,14 +12,20 @@ use sardonyx_storage::page::PageId;
 use sardonyx_storage::store::SnapshotEnded;
 use std::collections::VecDeque;
 
+/// Records are read until so many pages were copied for them: of rows, and of their texts.
+const PAGES_AT_ONCE: usize = 16;
+
 /// All records of a table in a snapshot: [`Snapshot::records`]. After an error there are no more.
+///
+/// It has the records of one page at most, and stops sooner where their texts take more than some pages.
 #[derive(Debug)]
 pub struct Records<'s, R> {
     snapshot: &'s Snapshot,
     area: Area,
     /// The place in the table of the next page.
     next: u64,
-    /// Those of the page that was read last.
+    /// The first slot there that was not looked at.
+    slot: usize,
     ready: VecDeque<R>,
     ended: bool,
 }
@@ -30,17 +36,18 @@ impl<'s, R: Record> Records<'s, R> {
             snapshot,
             area: Area(table.number()),
             next: 0,
+            slot: 0,
             ready: VecDeque::new(),
             ended: false,
         }
     }
 
-    /// Reads the next page with records. Returns whether there is one.
-    fn read_page(&mut self) -> Result<bool, CallError<RecordError>> {
+    /// Reads some records, if there are more. Returns whether there may be.
+    fn read_some(&mut self) -> Result<bool, CallError<RecordError>> {
         let snapshot = self.snapshot;
         let State { frozen, private } = snapshot.check::<RecordError>()?;
         let view = View::of(frozen, private);
-        let read = self.read_page_of(&view);
+        let read = self.read_some_of(&view);
         if view.is_ended() {
             // Whatever became of it.
             return Err(CallError::Failed(Stop::from(SnapshotEnded).into()));
@@ -48,26 +55,31 @@ impl<'s, R: Record> Records<'s, R> {
         read.map_err(CallError::Failed)
     }
 
-    fn read_page_of(&mut self, view: &View<'_>) -> Result<bool, RecordError> {
+    fn read_some_of(&mut self, view: &View<'_>) -> Result<bool, RecordError> {
         let table = view.table(self.area).filter(|table| table.is_of::<R>());
         let Some(table) = table else {
             let number = self.area.0;
             return Err(RecordError::NoTable { number });
         };
-        let pages = view.pages_of(self.area)?;
-        while self.next < pages && self.ready.is_empty() {
+        let (pages, layout) = (view.pages_of(self.area)?, table.layout());
+        while self.next < pages {
             let page: PageId = view.page(self.area, self.next)?;
-            self.next += 1;
             let bytes = view.read(page)?;
-            if !TableMemory::has_rows(bytes) {
-                continue;
-            }
-            for slot in table.layout().occupied(bytes) {
+            let has_rows = TableMemory::has_rows(bytes);
+            while has_rows && let Some(slot) = layout.occupied_from(bytes, self.slot) {
+                self.slot = slot + 1;
                 self.ready
                     .push_back(read_record(view, &table, (page, slot), READ)?);
+                if view.copied() > PAGES_AT_ONCE {
+                    return Ok(true);
+                }
+            }
+            (self.next, self.slot) = (self.next + 1, 0);
+            if !self.ready.is_empty() || view.copied() > PAGES_AT_ONCE {
+                return Ok(true);
             }
         }
-        Ok(!self.ready.is_empty())
+        Ok(false)
     }
 }
 
@@ -75,13 +87,9 @@ impl<R: Record> Iterator for Records<'_, R> {
     type Item = Result<R, CallError<RecordError>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        if self.ready.is_empty() {
-            match self.read_page() {
-                Ok(true) => {}
-                Ok(false) => self.ended = true,
+        while self.ready.is_empty() && !self.ended {
+            match self.read_some() {
+                Ok(more) => self.ended = !more,
                 Err(error) => {
                     (self.ended, self.ready) = (true, VecDeque::new());
                     return Some(Err(error));

@@ -84,6 +84,11 @@ impl<'s> View<'s> {
         self.ended.get()
     }
 
+    /// The number of frozen pages that were copied.
+    pub fn copied(&self) -> usize {
+        self.copies.len()
+    }
+
     fn private(&self) -> &Private {
         match &self.private {
             Had::ToRead(private) => private,

@@ -6,19 +6,20 @@ mod crashes;
 mod limits;
 mod model;
 mod room;
+mod snapshots;
 mod ways;
 
 use crate::common::{options, small};
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{Table, TableOperations};
-use sardonyx_multilevel::{Database, Options, PAGE_SIZE, PageLog, Strategy};
+use sardonyx_multilevel::{Database, DatabaseError, Options, PAGE_SIZE, PageLog, Strategy};
 use sardonyx_rows::types::Date;
 use sardonyx_storage::disk::SimulatedDisk;
 use sardonyx_storage::engine::StorageOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What `sardonyx` has for the derive.
+/// The names that `sardonyx` has for the derive.
 pub mod derived {
     pub use sardonyx_rows::{KeyValues, Record, RowRef, RowWriter, StoredField, schema};
     pub mod declared {
@@ -47,11 +48,11 @@ pub struct Numbered {
     pub text: String,
 }
 
-/// Texts of these lengths stand in the row, in cells of several classes, in a page, and in several.
+/// Texts of these lengths are in the row, in cells of several classes, in a page, and in several.
 pub const LENGTHS: [usize; 8] = [0, 12, 13, 60, 700, 2_100, 4_000, 9_000];
 
 pub fn name(key: u64) -> String {
-    // Some are so long that they stand in cells, too.
+    // Some are so long that they are in cells, too.
     let long = if key.is_multiple_of(3) {
         "-".repeat(40)
     } else {
@@ -60,7 +61,7 @@ pub fn name(key: u64) -> String {
     format!("note{long}{key}")
 }
 
-/// A note of a key that is told by a number.
+/// The note of a key that a number names.
 pub fn note(key: u64, seed: u64) -> Note {
     let length = |by: u64| LENGTHS[((seed + by) % LENGTHS.len() as u64) as usize];
     let text = |length: usize| -> String {
@@ -87,21 +88,30 @@ pub fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<
 
 /// With room for 300 pages, and what else the options are to say.
 pub fn open_limited(
-    (strategy, page_log): (Strategy, PageLog),
+    way: (Strategy, PageLog),
     disk: &SimulatedDisk,
     also: impl FnOnce(Options) -> Options,
 ) -> (Database, Table<Note>) {
+    open_with(way, disk, also).expect("opens")
+}
+
+/// The same, where opening may fail.
+pub fn open_with(
+    (strategy, page_log): (Strategy, PageLog),
+    disk: &SimulatedDisk,
+    also: impl FnOnce(Options) -> Options,
+) -> Result<(Database, Table<Note>), DatabaseError> {
     let options = Options::new().strategy(strategy).page_log(page_log);
     let options = also(options).storage(StorageOptions {
         memory_bytes_max: 300 * PAGE_SIZE as u64,
         ..small()
     });
-    let database = options.open_on(Arc::new(disk.clone())).expect("opens");
-    let notes = database.table::<Note>().expect("a table");
-    (database, notes)
+    let database = options.open_on(Arc::new(disk.clone()))?;
+    let notes = database.table::<Note>()?;
+    Ok((database, notes))
 }
 
-/// What is there of the keys below a number.
+/// The notes of the keys below a number.
 pub fn read(database: &Database, notes: Table<Note>, keys: u64) -> Model {
     let read = |key| {
         let name = name(key);
