@@ -118,14 +118,17 @@ pub enum Release {
 /// The inverse of an operation that ends: its number and its bytes.
 pub(crate) type NumberedInverse = (u32, Arc<[u8]>);
 
-/// Whether the changes of an operation fit into a unit, with its inverse.
+/// Refuses an operation whose changes do not fit into a unit with its inverse, or whose inverse might not: it may take so
+/// many pages.
 fn check_size(
     unit_log: &UnitLog<'_>,
     changed: &[Changed],
     inverse: Option<&NumberedInverse>,
+    inverse_pages: u64,
 ) -> Result<(), DatabaseError> {
     let inverse = inverse.map_or(0, |(_, bytes)| bytes.len());
-    let bytes = unit_log.log_bytes(changed) + inverse;
+    let puts_back = unit_log.put_back_bytes(inverse, inverse_pages);
+    let bytes = unit_log.log_bytes(changed) + inverse.max(puts_back);
     let limit = unit_log.change_bytes_max();
     if bytes + RECORD_HEAD_BYTES <= limit {
         return Ok(());

@@ -42,6 +42,10 @@ use std::sync::Arc;
 /// More than the records of a transaction's end take that changed nothing.
 const END_WITHOUT_WORK_BYTES: usize = 4096;
 
+/// More than the records of a value's place take beside the value: its head and where it goes on, that the place is taken,
+/// and for what the page is from now on.
+const PLACE_BYTES: usize = 96;
+
 /// Sequence numbers are reserved in the database so many at a time.
 const SEQUENCES_RESERVED: u64 = 1 << 40;
 
@@ -53,7 +57,7 @@ pub(crate) struct Units {
     pub closed: bool,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
-    /// Those that are stored, by the numbers of their tables.
+    /// The stored ones, by the numbers of their tables.
     pub schemas: BTreeMap<u16, Schema>,
     /// By number.
     pub tables: IntegerMap<u16, Arc<TableMemory>>,
@@ -191,6 +195,16 @@ impl<'p> UnitLog<'p> {
         match self.page_log {
             PageLog::ByteRanges => changed.iter().map(|c| encoded_bytes(c.range.len())).sum(),
             PageLog::AfterImages => pages_of(changed) as usize * encoded_bytes(PAGE_SIZE),
+        }
+    }
+
+    /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or pages
+    /// that its operation changed. Its unit must not be refused for its length (I14).
+    pub fn put_back_bytes(&self, inverse: usize, pages: u64) -> usize {
+        let pages = pages as usize;
+        match self.page_log {
+            PageLog::ByteRanges => inverse + pages * PLACE_BYTES,
+            PageLog::AfterImages => pages * encoded_bytes(PAGE_SIZE),
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) fn append<'t>(
     let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
     let changed = operation.changed();
     let mut unit_log = transaction.unit_log()?;
-    check_size(&unit_log, changed, inverse.as_ref())?;
+    check_size(&unit_log, changed, inverse.as_ref(), pages)?;
     let entry = inverse
         .as_ref()
         .map(|(number, bytes)| (*number, &bytes[..]));

@@ -52,7 +52,7 @@ impl Protocol for InSpheres {
         let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
         let changed = operation.changed();
         let mut unit_log = transaction.unit_log()?;
-        check_size(&unit_log, changed, inverse.as_ref())?;
+        check_size(&unit_log, changed, inverse.as_ref(), pages)?;
         let sequence = unit_log.sequences(1)?;
         let member = Member {
             transaction: transaction.number(),

@@ -1,6 +1,7 @@
-//! What operations refuse of texts, by typed errors, and leave as it was.
+//! Texts that operations refuse by typed errors, and the rows that stay as they were.
 
-use super::{Note, Numbered, derived, name, note, open};
+use super::ways::serially;
+use super::{Model, Note, Numbered, derived, name, note, open};
 use crate::common::{options, ways};
 use sardonyx_derive::Record;
 use sardonyx_multilevel::records::{ROW_BYTES_MAX, RecordError, TableOperations};
@@ -99,6 +100,54 @@ fn rows_and_keys_that_are_too_long_are_refused() {
             [note(1, 1)],
             "{way:?}"
         );
+    }
+}
+
+/// A deletion is some bits, and what undoes it a text: it is refused where that would not fit into a unit (I14).
+#[test]
+fn i14_a_deletion_that_could_not_be_undone_is_refused() {
+    // Half of what `small` lets the log take at once.
+    let limit = 128 << 10;
+    let lengths = (limit - 6_400..limit).step_by(200);
+    let long = |key: u64, length: usize| Note {
+        text: "x".repeat(length),
+        ..note(key, 0)
+    };
+    let model: Model = (0..)
+        .zip(lengths)
+        .map(|(key, length)| (key, long(key, length)))
+        .collect();
+    for way in ways() {
+        if way.0 == Strategy::SingleLevel {
+            // It puts back what was there, and logs nothing of it.
+            continue;
+        }
+        let disk = SimulatedDisk::new(1, Faults::default());
+        for note in model.values() {
+            serially(&disk, |tx| {
+                let notes = tx.declare_table::<Note>().expect("declares");
+                tx.insert(notes, note).expect("inserts");
+            });
+        }
+        let (database, notes) = open(way, &disk);
+        let (mut undone, mut refused) = (0, 0);
+        for key in model.keys() {
+            let tx = database.begin();
+            match tx.call(&notes.delete(&name(*key))) {
+                Ok(_) => {
+                    undone += 1;
+                    tx.abort().expect("what was accepted is undone");
+                }
+                Err(CallError::TooLarge { .. }) => {
+                    refused += 1;
+                    tx.abort().expect("nothing was done");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+        let both = way.1 == PageLog::AfterImages || undone > 0;
+        assert!(both && refused > 0, "{way:?}: {undone}, {refused}");
+        assert_eq!(super::read(&database, notes, 40), model, "{way:?}");
     }
 }
 

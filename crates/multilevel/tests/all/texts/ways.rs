@@ -16,7 +16,7 @@ use std::sync::Arc;
 const WAY: (Strategy, PageLog) = (Strategy::SPHERES, PageLog::ByteRanges);
 
 /// Runs a transaction of the serial way, through its table space and the log.
-fn serially(disk: &SimulatedDisk, body: impl FnOnce(&mut Transaction<'_>)) {
+pub fn serially(disk: &SimulatedDisk, body: impl FnOnce(&mut Transaction<'_>)) {
     let mut opened = Engine::open(Arc::new(disk.clone()), small()).expect("opens");
     let (mut space, _) = TableSpace::open(opened.store, 1).expect("tables");
     let pen = opened.engine.pen(());
