@@ -1,4 +1,4 @@
-//! With what a subtransaction works, for what it is executed, and why it may have to be executed again.
+//! A subtransaction's workspace, its purpose, and the reasons to execute it again.
 
 use crate::changes::{Changed, Changes};
 use crate::page_locks::PageLocks;
@@ -6,7 +6,7 @@ use crate::pages::Area;
 use sardonyx_lock::{LockSpace, Mode, Token};
 use sardonyx_storage::page::PageId;
 
-/// What a subtransaction works with; kept and used again.
+/// The buffers of a subtransaction; kept and used again.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub held: PageLocks,
@@ -15,19 +15,19 @@ pub(crate) struct Workspace {
     /// Reservations made, to be taken back if it fails.
     pub reserved: Vec<(&'static LockSpace, u64, i64)>,
     /// Pages of tables that a compensation was given, which are in no list of those with room. If it has to be executed
-    /// again, they are still its own.
+    /// again, they are still its own. If it fails, its transaction stays unfinished, and has them until the next opening.
     pub grown: Vec<(Area, PageId)>,
 }
 
 impl Workspace {
-    /// What was changed, each byte once, by page and place.
+    /// The changes, each byte once, by page and place.
     pub fn changed(&mut self) -> &[Changed] {
         self.changes.ranges(&mut self.ranges);
         &self.ranges
     }
 }
 
-/// What it waits for before it is executed again.
+/// The reason to wait before it is executed again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Await {
     Nothing,
@@ -42,7 +42,7 @@ pub(crate) enum Verdict {
     Deadlock,
 }
 
-/// Whether it does something or undoes something.
+/// The use of a subtransaction: to do something or to undo it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     Operation,

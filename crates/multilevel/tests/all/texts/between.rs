@@ -38,7 +38,7 @@ impl Operation for Pause {
     }
 }
 
-fn long(key: u64) -> Note {
+pub fn long(key: u64) -> Note {
     Note {
         text: "x".repeat(12_000 + key as usize),
         ..note(key, 0)
@@ -46,7 +46,7 @@ fn long(key: u64) -> Note {
 }
 
 /// Inserts notes of keys from this one on until one is refused. Returns the key of that one.
-fn fill(database: &Database, notes: Table<Note>, first: u64) -> u64 {
+pub fn fill(database: &Database, notes: Table<Note>, first: u64) -> u64 {
     let is_in = |key: &u64| {
         let inserted = database.run(|tx| tx.call(&notes.insert(&long(*key))));
         inserted.is_ok()
@@ -84,7 +84,7 @@ fn i14_others_take_no_page_that_an_abort_needs_between_its_compensations() {
         assert!((20..150).contains(&filled), "{filled}");
         let tx = update_six();
         let taken = fill(&database, notes, 200);
-        assert!(taken > 200, "{way:?}: nobody took the pages");
+        assert!(taken > 200, "{way:?}: the pages were not taken");
         let next = Arc::new(AtomicU64::new(400));
         let (others, next_key) = (database.clone(), next.clone());
         BETWEEN.set(Some(Box::new(move || {

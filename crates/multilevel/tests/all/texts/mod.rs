@@ -1,12 +1,14 @@
 //! Records with texts and bytes as operations: beside a plain map, with aborts, and crashes of the machine, of its undo
 //! pass, too; the serial way reads and checks what they wrote, and the other way round; full databases, snapshots, bounds.
 
+mod aborts;
 mod between;
 mod crashes;
 mod limits;
 mod model;
 mod room;
 mod snapshots;
+mod threads;
 mod ways;
 
 use crate::common::{options, small};

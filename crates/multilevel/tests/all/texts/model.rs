@@ -11,7 +11,7 @@ use sardonyx_storage::disk::{Faults, SimulatedDisk};
 
 const KEYS: u64 = 12;
 
-/// What the serial way reads of the keys below a number; opening checks the cells.
+/// The notes that the serial way reads of the keys below a number; opening checks the cells.
 pub fn read_serially(disk: &SimulatedDisk, keys: u64) -> Model {
     let space = as_tables(disk);
     let notes = space.table::<Note>().expect("such a table");
