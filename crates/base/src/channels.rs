@@ -1,0 +1,380 @@
+//! Channels: messages for whoever listens, given out once what they tell of is durable, in the order of the commits.
+//!
+//! [`Channels`] is a machine without locks or sockets: who listens to which channel, what was posted and is not durable
+//! yet, what waits for whom. [`Hub`] shares one among threads; an [`Inbox`] is a listener's place in it, until it is
+//! dropped. Protocols wait for an inbox as for a socket ([`Inbox::poll`]).
+//!
+//! A post names its listeners when it is made, in the order of the commits. It is given out when it is durable and none
+//! before it is left.
+//!
+//! Invariants: what was withdrawn is given to nobody; a listener gets the messages of a channel in the order of their
+//! posts; for a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
+//! ended: it listens to nothing more, what waited for it is dropped, and it learns so ([`Event::Over`]).
+
+use crate::user_code::wake;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// So many bytes of messages wait for a listener, each counted with [`MESSAGE_BYTES`].
+pub const WAITING_BYTES_MAX: usize = 16 << 20;
+/// A message takes so much besides its own bytes, about.
+pub const MESSAGE_BYTES: usize = 64;
+
+/// A message.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Message {
+    /// Where it is heard.
+    pub channel: Box<[u8]>,
+    /// Its content.
+    pub payload: Box<[u8]>,
+    /// The number of the session that sent it.
+    pub process: u32,
+}
+
+impl Message {
+    /// How much it counts.
+    pub fn bytes(&self) -> usize {
+        self.channel.len() + self.payload.len() + MESSAGE_BYTES
+    }
+}
+
+/// A change of what a listener listens to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Listening {
+    /// It listens to a channel from now on.
+    To(Arc<[u8]>),
+    /// It does not any more. What waits of the channel is dropped.
+    NoMore(Arc<[u8]>),
+    /// It listens to none any more.
+    ToNone,
+}
+
+/// Why a listener is woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Messages wait for it.
+    Messages,
+    /// More than [`WAITING_BYTES_MAX`] bytes waited for it: it is ended.
+    Over,
+}
+
+/// Who listens to what, and what waits for whom.
+#[derive(Debug, Default)]
+pub struct Channels {
+    listeners: HashMap<u64, Listener>,
+    channels: HashMap<Arc<[u8]>, BTreeSet<u64>>,
+    /// What is not given out yet, in the order of the commits.
+    posts: VecDeque<Post>,
+    /// The number of posts that were made.
+    made: u64,
+}
+
+#[derive(Debug, Default)]
+struct Listener {
+    /// In the order in which it began to listen to them.
+    channels: Vec<Arc<[u8]>>,
+    waiting: VecDeque<Arc<Message>>,
+    bytes: usize,
+    is_over: bool,
+    /// Of the task that waits, if it waits for messages, too.
+    waker: Option<(Waker, bool)>,
+}
+
+/// The messages of one transaction, each with its listeners.
+#[derive(Debug)]
+struct Post {
+    number: u64,
+    is_durable: bool,
+    messages: Vec<(Arc<Message>, Vec<u64>)>,
+}
+
+impl Channels {
+    /// Changes what a listener listens to.
+    pub fn listen(&mut self, id: u64, change: &Listening) {
+        match change {
+            Listening::To(channel) => {
+                let listener = self.listeners.entry(id).or_default();
+                if !listener.is_over && self.channels.entry(channel.clone()).or_default().insert(id)
+                {
+                    listener.channels.push(channel.clone());
+                }
+            }
+            Listening::NoMore(channel) => {
+                if let Some(listener) = self.listeners.get_mut(&id) {
+                    listener.channels.retain(|there| there != channel);
+                    let waiting = listener.waiting.iter();
+                    let of_it = waiting.filter(|message| message.channel[..] == channel[..]);
+                    listener.bytes -= of_it.map(|message| message.bytes()).sum::<usize>();
+                    listener
+                        .waiting
+                        .retain(|message| message.channel[..] != channel[..]);
+                    self.close(channel, id);
+                }
+            }
+            Listening::ToNone => {
+                if let Some(listener) = self.listeners.get_mut(&id) {
+                    let channels = listener.end();
+                    channels.iter().for_each(|channel| self.close(channel, id));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, channel: &Arc<[u8]>, id: u64) {
+        if let Some(listeners) = self.channels.get_mut(channel) {
+            listeners.remove(&id);
+            if listeners.is_empty() {
+                self.channels.remove(channel);
+            }
+        }
+    }
+
+    /// A listener is gone. Returns what was left of it, to be dropped where no lock is held.
+    pub fn leave(&mut self, id: u64) -> impl Sized + use<> {
+        self.listen(id, &Listening::ToNone);
+        self.listeners.remove(&id)
+    }
+
+    /// The channels that a listener listens to.
+    pub fn channels_of(&self, id: u64) -> &[Arc<[u8]>] {
+        let listener = self.listeners.get(&id);
+        listener.map_or(&[], |listener| &listener.channels)
+    }
+
+    /// Posts messages of a transaction that commits now. Returns the post's number; `None` if they have no listeners.
+    pub fn post<'m>(&mut self, messages: impl Iterator<Item = &'m Arc<Message>>) -> Option<u64> {
+        let heard = messages.filter_map(|message| {
+            let listeners = self.channels.get(&message.channel[..])?;
+            Some((message.clone(), listeners.iter().copied().collect()))
+        });
+        let messages: Vec<_> = heard.collect();
+        if messages.is_empty() {
+            return None;
+        }
+        self.made += 1;
+        self.posts.push_back(Post {
+            number: self.made,
+            is_durable: false,
+            messages,
+        });
+        Some(self.made)
+    }
+
+    /// This post is durable, whether or not those before it are. Returns whom to wake.
+    pub fn durable(&mut self, number: u64) -> Vec<Waker> {
+        self.durable_if(|post| post == number)
+    }
+
+    /// This post and all before it are durable. Returns whom to wake.
+    pub fn durable_to(&mut self, number: u64) -> Vec<Waker> {
+        self.durable_if(|post| post <= number)
+    }
+
+    fn durable_if(&mut self, is_durable: impl Fn(u64) -> bool) -> Vec<Waker> {
+        for post in &mut self.posts {
+            post.is_durable |= is_durable(post.number);
+        }
+        self.give_out()
+    }
+
+    /// This post is given to nobody: its transaction is not durable, and never will be. Returns whom to wake.
+    pub fn withdraw(&mut self, number: u64) -> Vec<Waker> {
+        self.posts.retain(|post| post.number != number);
+        self.give_out()
+    }
+
+    fn give_out(&mut self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        while self.posts.front().is_some_and(|post| post.is_durable) {
+            for (message, listeners) in self.posts.pop_front().into_iter().flat_map(|p| p.messages)
+            {
+                for id in listeners {
+                    wakers.extend(self.give(id, &message));
+                }
+            }
+        }
+        wakers
+    }
+
+    fn give(&mut self, id: u64, message: &Arc<Message>) -> Option<Waker> {
+        // It may have ended to listen since.
+        let listeners = self.channels.get(&message.channel[..])?;
+        let listener = self.listeners.get_mut(&id)?;
+        if !listeners.contains(&id) {
+            return None;
+        }
+        if listener.bytes + message.bytes() > WAITING_BYTES_MAX {
+            listener.is_over = true;
+            let channels = listener.end();
+            let waker = listener.waker.take();
+            channels.iter().for_each(|channel| self.close(channel, id));
+            return waker.map(|(waker, _)| waker);
+        }
+        listener.bytes += message.bytes();
+        listener.waiting.push_back(message.clone());
+        let waker = listener.waker.take_if(|(_, for_messages)| *for_messages);
+        waker.map(|(waker, _)| waker)
+    }
+
+    /// Takes messages that wait for a listener, up to so many bytes, and at least one.
+    pub fn take(&mut self, id: u64, bytes_max: usize) -> Vec<Arc<Message>> {
+        let mut taken = Vec::new();
+        let Some(listener) = self.listeners.get_mut(&id) else {
+            return taken;
+        };
+        let mut bytes = 0;
+        while let Some(message) = listener.waiting.front()
+            && (taken.is_empty() || bytes + message.bytes() <= bytes_max)
+        {
+            bytes += message.bytes();
+            taken.extend(listener.waiting.pop_front());
+        }
+        listener.bytes -= bytes;
+        taken
+    }
+
+    /// Whether something has come to a listener; `for_messages` says whether messages are such a thing. If not, it is woken
+    /// then.
+    pub fn poll(&mut self, id: u64, for_messages: bool, context: &Context<'_>) -> Poll<Event> {
+        let Some(listener) = self.listeners.get_mut(&id) else {
+            // It listens to nothing, and begins to only by itself.
+            return Poll::Pending;
+        };
+        if listener.is_over {
+            return Poll::Ready(Event::Over);
+        }
+        if for_messages && !listener.waiting.is_empty() {
+            return Poll::Ready(Event::Messages);
+        }
+        match &mut listener.waker {
+            Some((waker, for_them)) if waker.will_wake(context.waker()) => *for_them = for_messages,
+            waker => *waker = Some((context.waker().clone(), for_messages)),
+        }
+        Poll::Pending
+    }
+
+    /// Whether a listener is ended.
+    pub fn is_over(&self, id: u64) -> bool {
+        let listener = self.listeners.get(&id);
+        listener.is_some_and(|listener| listener.is_over)
+    }
+
+    /// How much of the bound is taken by what waits for the listener for which most does.
+    pub fn usage(&self) -> f64 {
+        let most = self.listeners.values().map(|listener| listener.bytes).max();
+        most.unwrap_or_default() as f64 / WAITING_BYTES_MAX as f64
+    }
+}
+
+impl Listener {
+    /// Nothing waits for it any more. Returns the channels to which it listened.
+    fn end(&mut self) -> Vec<Arc<[u8]>> {
+        self.waiting = VecDeque::new();
+        self.bytes = 0;
+        std::mem::take(&mut self.channels)
+    }
+}
+
+/// Channels that threads share.
+#[derive(Debug, Default)]
+pub struct Hub {
+    channels: Mutex<Channels>,
+    inboxes: AtomicU64,
+}
+
+impl Hub {
+    /// A place for a session of this number, which listens to nothing yet.
+    pub fn enter(self: &Arc<Hub>, process: u32) -> Inbox {
+        Inbox {
+            id: self.inboxes.fetch_add(1, Ordering::Relaxed),
+            process,
+            hub: self.clone(),
+        }
+    }
+
+    /// See [`Channels::post`].
+    pub fn post<'m>(&self, messages: impl Iterator<Item = &'m Arc<Message>>) -> Option<u64> {
+        self.locked().post(messages)
+    }
+
+    /// See [`Channels::durable`].
+    pub fn durable(&self, number: u64) {
+        self.wake(|channels| channels.durable(number));
+    }
+
+    /// See [`Channels::durable_to`].
+    pub fn durable_to(&self, number: u64) {
+        self.wake(|channels| channels.durable_to(number));
+    }
+
+    /// See [`Channels::withdraw`].
+    pub fn withdraw(&self, number: u64) {
+        self.wake(|channels| channels.withdraw(number));
+    }
+
+    /// See [`Channels::usage`].
+    pub fn usage(&self) -> f64 {
+        self.locked().usage()
+    }
+
+    fn wake(&self, act: impl FnOnce(&mut Channels) -> Vec<Waker>) {
+        let wakers = act(&mut self.locked());
+        wakers.into_iter().for_each(wake);
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Channels> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A listener's place in a hub, until it is dropped.
+#[derive(Debug)]
+pub struct Inbox {
+    hub: Arc<Hub>,
+    id: u64,
+    process: u32,
+}
+
+impl Inbox {
+    /// The number of its session.
+    pub fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// See [`Channels::listen`].
+    pub fn listen(&self, change: &Listening) {
+        self.hub.locked().listen(self.id, change);
+    }
+
+    /// The channels that it listens to.
+    pub fn channels(&self) -> Vec<Arc<[u8]>> {
+        self.hub.locked().channels_of(self.id).to_vec()
+    }
+
+    /// See [`Channels::take`].
+    pub fn take(&self, bytes_max: usize) -> Vec<Arc<Message>> {
+        self.hub.locked().take(self.id, bytes_max)
+    }
+
+    /// See [`Channels::poll`].
+    pub fn poll(&self, for_messages: bool, context: &Context<'_>) -> Poll<Event> {
+        self.hub.locked().poll(self.id, for_messages, context)
+    }
+
+    /// See [`Channels::is_over`].
+    pub fn is_over(&self) -> bool {
+        self.hub.locked().is_over(self.id)
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        let left = self.hub.locked().leave(self.id);
+        drop(left);
+    }
+}
+
+#[cfg(test)]
+mod tests;

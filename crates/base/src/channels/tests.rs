@@ -1,0 +1,287 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
+use std::task::Wake;
+
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+impl Wake for Counter {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Counter {
+    fn woken(&self) -> usize {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+fn channel(name: &str) -> Arc<[u8]> {
+    name.as_bytes().into()
+}
+
+fn message(channel: &str, payload: &str) -> Arc<Message> {
+    Arc::new(Message {
+        channel: channel.as_bytes().into(),
+        payload: payload.as_bytes().into(),
+        process: 7,
+    })
+}
+
+fn taken(inbox: &Inbox) -> Vec<String> {
+    let taken = inbox.take(usize::MAX);
+    let text = |message: Arc<Message>| String::from_utf8_lossy(&message.payload).into_owned();
+    taken.into_iter().map(text).collect()
+}
+
+fn post(hub: &Hub, channel: &str, payload: &str) -> Option<u64> {
+    hub.post([message(channel, payload)].iter())
+}
+
+#[test]
+fn messages_are_given_out_when_they_are_durable_and_none_before_is_left() {
+    let hub = Arc::new(Hub::default());
+    let (one, other) = (hub.enter(1), hub.enter(2));
+    assert_eq!(post(&hub, "a", "nobody listens"), None);
+    one.listen(&Listening::To(channel("a")));
+    other.listen(&Listening::To(channel("a")));
+    other.listen(&Listening::To(channel("b")));
+    let numbers = ["1", "2", "3", "4"].map(|payload| post(&hub, "a", payload).unwrap());
+    hub.durable(numbers[1]);
+    assert_eq!(taken(&one), Vec::<String>::new());
+    hub.withdraw(numbers[0]);
+    assert_eq!(taken(&one), ["2"]);
+    hub.durable_to(numbers[3]);
+    assert_eq!(taken(&one), ["3", "4"]);
+    assert_eq!(taken(&other), ["2", "3", "4"]);
+    assert_eq!(other.channels(), [channel("a"), channel("b")]);
+    // A listener that is gone is no listener.
+    drop(other);
+    assert_eq!(post(&hub, "b", "5"), None);
+}
+
+#[test]
+fn who_ends_to_listen_gets_nothing_more_of_the_channel() {
+    let hub = Arc::new(Hub::default());
+    let one = hub.enter(1);
+    one.listen(&Listening::To(channel("a")));
+    one.listen(&Listening::To(channel("b")));
+    let waiting = post(&hub, "a", "waits").unwrap();
+    hub.durable_to(waiting);
+    let later = post(&hub, "a", "not durable yet").unwrap();
+    let kept = post(&hub, "b", "kept").unwrap();
+    one.listen(&Listening::NoMore(channel("a")));
+    hub.durable_to(later);
+    hub.durable_to(kept);
+    assert_eq!(taken(&one), ["kept"]);
+    one.listen(&Listening::ToNone);
+    assert_eq!(one.channels(), Vec::<Arc<[u8]>>::new());
+    assert_eq!(post(&hub, "b", "too late"), None);
+    assert_eq!(hub.usage(), 0.0);
+}
+
+#[test]
+fn a_listener_is_woken_by_what_it_waits_for() {
+    let hub = Arc::new(Hub::default());
+    let one = hub.enter(1);
+    let counter = Arc::new(Counter::default());
+    let waker = Waker::from(counter.clone());
+    let context = Context::from_waker(&waker);
+    assert_eq!(one.poll(true, &context), Poll::Pending);
+    one.listen(&Listening::To(channel("a")));
+    assert_eq!(one.poll(true, &context), Poll::Pending);
+    let first = post(&hub, "a", "1").unwrap();
+    assert_eq!(counter.woken(), 0);
+    hub.durable_to(first);
+    assert_eq!(counter.woken(), 1);
+    assert_eq!(one.poll(true, &context), Poll::Ready(Event::Messages));
+    // In a transaction it waits for its end only.
+    assert_eq!(one.poll(false, &context), Poll::Pending);
+    let second = post(&hub, "a", "2").unwrap();
+    hub.durable_to(second);
+    assert_eq!(counter.woken(), 0);
+    assert_eq!(one.poll(true, &context), Poll::Ready(Event::Messages));
+    assert_eq!(taken(&one), ["1", "2"]);
+}
+
+#[test]
+fn a_listener_that_takes_nothing_is_ended_at_the_bound_and_others_are_not() {
+    let hub = Arc::new(Hub::default());
+    let (slow, quick) = (hub.enter(1), hub.enter(2));
+    let counter = Arc::new(Counter::default());
+    let waker = Waker::from(counter.clone());
+    let context = Context::from_waker(&waker);
+    for inbox in [&slow, &quick] {
+        inbox.listen(&Listening::To(channel("a")));
+    }
+    assert_eq!(slow.poll(false, &context), Poll::Pending);
+    let payload = "x".repeat(1 << 20);
+    let bytes = message("a", &payload).bytes();
+    let fit = WAITING_BYTES_MAX / bytes;
+    for _ in 0..fit {
+        hub.durable_to(post(&hub, "a", &payload).unwrap());
+        assert_eq!(quick.take(1).len(), 1);
+    }
+    assert!(hub.usage() > 0.9 && counter.woken() == 0 && !slow.is_over());
+    hub.durable_to(post(&hub, "a", &payload).unwrap());
+    assert_eq!(counter.woken(), 1);
+    assert_eq!(slow.poll(false, &context), Poll::Ready(Event::Over));
+    assert!(slow.take(usize::MAX).is_empty() && slow.channels().is_empty());
+    assert_eq!(hub.usage(), bytes as f64 / WAITING_BYTES_MAX as f64);
+    // It is ended for good.
+    slow.listen(&Listening::To(channel("b")));
+    assert_eq!(post(&hub, "b", "1"), None);
+    assert_eq!(quick.take(usize::MAX).len(), 1);
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Listen(u64, Listening),
+    Post(Vec<(usize, u8)>),
+    Durable(usize),
+    DurableTo(usize),
+    Withdraw(usize),
+    Take(u64, usize),
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let name = || (0..NAMES.len()).prop_map(|at| channel(NAMES[at]));
+    let change = prop_oneof![
+        6 => name().prop_map(Listening::To),
+        3 => name().prop_map(Listening::NoMore),
+        1 => Just(Listening::ToNone),
+    ];
+    let act = prop_oneof![
+        4 => (0..3_u64, change).prop_map(|(id, change)| Act::Listen(id, change)),
+        4 => prop::collection::vec((0..NAMES.len(), any::<u8>()), 1..4).prop_map(Act::Post),
+        2 => any::<prop::sample::Index>().prop_map(|at| Act::Durable(at.index(1000))),
+        2 => any::<prop::sample::Index>().prop_map(|at| Act::DurableTo(at.index(1000))),
+        1 => any::<prop::sample::Index>().prop_map(|at| Act::Withdraw(at.index(1000))),
+        2 => (0..3_u64, 0..400_usize).prop_map(|(id, bytes)| Act::Take(id, bytes)),
+    ];
+    prop::collection::vec(act, 0..80)
+}
+
+/// A channel, a payload, and who listened when it was posted.
+type Told = (usize, u8, Vec<u64>);
+
+/// The same by plain lists, which are gone through from the beginning each time.
+#[derive(Default)]
+struct Model {
+    listens: BTreeMap<u64, Vec<usize>>,
+    /// The number, the fate (none as long as it is not known), and the messages.
+    posts: Vec<(u64, Option<bool>, Vec<Told>)>,
+    given: usize,
+    waiting: BTreeMap<u64, Vec<(usize, u8)>>,
+}
+
+impl Model {
+    fn decide(&mut self, fate: bool, is_meant: impl Fn(u64) -> bool) {
+        for (number, there, _) in &mut self.posts {
+            if is_meant(*number) {
+                there.get_or_insert(fate);
+            }
+        }
+        while let Some((_, Some(fate), messages)) = self.posts.get(self.given) {
+            self.given += 1;
+            for (channel, payload, listeners) in messages.iter().filter(|_| *fate) {
+                for id in listeners {
+                    if self.listens.entry(*id).or_default().contains(channel) {
+                        let waiting = self.waiting.entry(*id).or_default();
+                        waiting.push((*channel, *payload));
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn channels_do_what_plain_lists_do(acts in acts()) {
+        let (mut channels, mut model) = (Channels::default(), Model::default());
+        let at = |name: &Arc<[u8]>| NAMES.iter().position(|n| n.as_bytes() == &name[..]).unwrap();
+        for act in acts {
+            let number = |model: &Model, at: usize| match model.posts.len() {
+                0 => 0,
+                posts => model.posts[at % posts].0,
+            };
+            match act {
+                Act::Listen(id, change) => {
+                    channels.listen(id, &change);
+                    let listens = model.listens.entry(id).or_default();
+                    let waiting = model.waiting.entry(id).or_default();
+                    match change {
+                        Listening::To(name) if listens.contains(&at(&name)) => {}
+                        Listening::To(name) => listens.push(at(&name)),
+                        Listening::NoMore(name) => {
+                            listens.retain(|there| *there != at(&name));
+                            waiting.retain(|(there, _)| *there != at(&name));
+                        }
+                        Listening::ToNone => (listens.clear(), waiting.clear()).0,
+                    }
+                }
+                Act::Post(sent) => {
+                    let messages = sent.iter().map(|(at, payload)| {
+                        message(NAMES[*at], &payload.to_string())
+                    });
+                    let messages: Vec<_> = messages.collect();
+                    let post = channels.post(messages.iter());
+                    let told = sent.iter().map(|(at, payload)| {
+                        let listens = model.listens.iter();
+                        let who = listens.filter(|(_, there)| there.contains(at));
+                        (*at, *payload, who.map(|(id, _)| *id).collect::<Vec<_>>())
+                    });
+                    let told: Vec<_> = told.collect();
+                    let is_heard = told.iter().any(|(_, _, who)| !who.is_empty());
+                    prop_assert_eq!(post.is_some(), is_heard);
+                    model.posts.extend(post.map(|number| (number, None, told)));
+                }
+                Act::Durable(at) => {
+                    let number = number(&model, at);
+                    channels.durable(number);
+                    model.decide(true, |post| post == number);
+                }
+                Act::DurableTo(at) => {
+                    let number = number(&model, at);
+                    channels.durable_to(number);
+                    model.decide(true, |post| post <= number);
+                }
+                Act::Withdraw(at) => {
+                    let number = number(&model, at);
+                    // What is durable is not withdrawn.
+                    if model.posts.iter().any(|(n, fate, _)| *n == number && fate.is_none()) {
+                        channels.withdraw(number);
+                        model.decide(false, |post| post == number);
+                    }
+                }
+                Act::Take(id, bytes) => {
+                    let taken = channels.take(id, bytes);
+                    let waiting = model.waiting.entry(id).or_default();
+                    prop_assert!(waiting.is_empty() == taken.is_empty());
+                    for (message, (at, payload)) in taken.iter().zip(waiting.drain(..taken.len())) {
+                        prop_assert_eq!(&message.channel[..], NAMES[at].as_bytes());
+                        let payload = payload.to_string();
+                        prop_assert_eq!(&message.payload[..], payload.as_bytes());
+                    }
+                }
+            }
+            for id in 0..3 {
+                let listens = model.listens.entry(id).or_default();
+                let there: Vec<usize> = channels.channels_of(id).iter().map(at).collect();
+                prop_assert_eq!(&there, listens);
+            }
+        }
+        for id in 0..3 {
+            let left = channels.take(id, usize::MAX).len();
+            prop_assert_eq!(left, model.waiting.entry(id).or_default().len());
+        }
+    }
+}
