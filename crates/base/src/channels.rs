@@ -13,7 +13,7 @@
 
 use crate::user_code::wake;
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -291,6 +291,7 @@ impl Hub {
             id: self.inboxes.fetch_add(1, Ordering::Relaxed),
             process,
             hub: self.clone(),
+            has_listened: AtomicBool::new(false),
         }
     }
 
@@ -335,6 +336,8 @@ pub struct Inbox {
     hub: Arc<Hub>,
     id: u64,
     process: u32,
+    /// Until then nothing can have come, and the hub is not asked.
+    has_listened: AtomicBool,
 }
 
 impl Inbox {
@@ -345,33 +348,56 @@ impl Inbox {
 
     /// See [`Channels::listen`].
     pub fn listen(&self, change: &Listening) {
-        self.hub.locked().listen(self.id, change);
+        if matches!(change, Listening::To(_)) {
+            self.has_listened.store(true, Ordering::Release);
+        }
+        if let Some(mut channels) = self.locked() {
+            channels.listen(self.id, change);
+        }
+    }
+
+    /// How many channels it listens to.
+    pub fn count(&self) -> usize {
+        let channels = self.locked();
+        channels.map_or(0, |channels| channels.channels_of(self.id).len())
     }
 
     /// The channels that it listens to.
     pub fn channels(&self) -> Vec<Arc<[u8]>> {
-        self.hub.locked().channels_of(self.id).to_vec()
+        let channels = self.locked();
+        channels.map_or_else(Vec::new, |channels| channels.channels_of(self.id).to_vec())
     }
 
     /// See [`Channels::take`].
     pub fn take(&self, bytes_max: usize) -> Vec<Arc<Message>> {
-        self.hub.locked().take(self.id, bytes_max)
+        let channels = self.locked();
+        channels.map_or_else(Vec::new, |mut channels| channels.take(self.id, bytes_max))
     }
 
     /// See [`Channels::poll`].
     pub fn poll(&self, for_messages: bool, context: &Context<'_>) -> Poll<Event> {
-        self.hub.locked().poll(self.id, for_messages, context)
+        match self.locked() {
+            Some(mut channels) => channels.poll(self.id, for_messages, context),
+            // It begins to listen by itself only.
+            None => Poll::Pending,
+        }
     }
 
     /// See [`Channels::is_over`].
     pub fn is_over(&self) -> bool {
-        self.hub.locked().is_over(self.id)
+        let channels = self.locked();
+        channels.is_some_and(|channels| channels.is_over(self.id))
+    }
+
+    fn locked(&self) -> Option<MutexGuard<'_, Channels>> {
+        let has_listened = self.has_listened.load(Ordering::Acquire);
+        has_listened.then(|| self.hub.locked())
     }
 }
 
 impl Drop for Inbox {
     fn drop(&mut self) {
-        let left = self.hub.locked().leave(self.id);
+        let left = self.locked().map(|mut channels| channels.leave(self.id));
         drop(left);
     }
 }

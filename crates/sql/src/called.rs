@@ -13,8 +13,9 @@ use crate::procedures::{self, Compiled};
 use crate::relation::{kind, object, objects};
 use crate::result::{Complete, Rows, Tag};
 use crate::rights::{Access, Rights};
-use crate::sequences::{Draws, SequenceChanges};
+use crate::sequences::Draws;
 use crate::settings::Settings;
+use crate::signals::Effects;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::schema::Value;
@@ -79,19 +80,18 @@ pub struct ProcedureCall<'c> {
 pub struct CalledProcedure {
     /// What its last statement did.
     pub complete: Complete,
-    sequences: SequenceChanges,
+    effects: Effects,
 }
 
 impl CalledProcedure {
     /// Whether [`CalledProcedure::committed`] does nothing.
     pub fn is_all(&self) -> bool {
-        let changes = &self.sequences;
-        changes.raised.is_empty() && changes.made.is_empty() && changes.dropped.is_empty()
+        self.effects.is_empty()
     }
 
     /// To be called when the transaction commits, in the serial stage.
     pub fn committed(self, database: &Database) {
-        database.sequences_committed(self.sequences);
+        drop(database.effects_committed(self.effects));
     }
 }
 
@@ -139,11 +139,8 @@ impl Database {
             let mut complete = Complete::of(Tag::plain("CALL"));
             complete.rows =
                 procedures::row_of(returned).map(|(table, columns)| Rows::all(table, columns));
-            let sequences = SequenceChanges::default();
-            return Ok(Some(CalledProcedure {
-                complete,
-                sequences,
-            }));
+            let effects = Effects::default();
+            return Ok(Some(CalledProcedure { complete, effects }));
         }
         let Some(procedure) = self.procedure(call, version, &tx.view())? else {
             return Ok(None);
@@ -158,7 +155,7 @@ impl Database {
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
         draws.make_usable(self.counters(), &mut objects_of(tx))?;
-        let sequences = draws.changes;
+        let effects = draws.changes;
         let complete = match last {
             Some((mut complete, rows)) => {
                 complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));
@@ -166,10 +163,7 @@ impl Database {
             }
             None => Complete::of(Tag::plain("CALL")),
         };
-        Ok(Some(CalledProcedure {
-            complete,
-            sequences,
-        }))
+        Ok(Some(CalledProcedure { complete, effects }))
     }
 
     /// Calls a procedure that only reads, in a state of the tables; `None` if there is none of this name.
@@ -190,7 +184,7 @@ impl Database {
             return Ok(None);
         };
         let values = values(&procedure, call.arguments)?;
-        let draws = Draws::default();
+        let draws = Draws::refused("a procedure that only reads draws no numbers");
         let context = StatementContext::of_program(self, call.caller, call.now, call.seed, draws);
         let with = Environment::new(&values, &context);
         let last = procedure.read(&source, call.name, committed.version, &with)?;
@@ -258,6 +252,7 @@ impl StatementContext {
             patterns: Default::default(),
             interrupt: waiting::current().unwrap_or_default(),
             looked_at: Cell::new(0),
+            inbox: None,
         }
     }
 }

@@ -43,6 +43,7 @@ thread_local! {
         patterns: Default::default(),
         interrupt: Arc::default(),
         looked_at: Cell::new(0),
+            inbox: None,
     };
 }
 

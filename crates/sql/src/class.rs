@@ -65,9 +65,19 @@ pub(crate) fn change_behind_with(query: &Query) -> Option<&Statement> {
     }
 }
 
+/// Whether a text in lower case may draw numbers from sequences, or set them.
+pub(crate) fn draws(text: &str) -> bool {
+    text.contains("nextval") || text.contains("setval")
+}
+
+/// Whether a text in lower case may notify sessions by a function.
+pub(crate) fn notifies(text: &str) -> bool {
+    text.contains("pg_notify")
+}
+
 /// What a statement is; its text in lower case says what it calls.
 pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
-    let draws = || text.contains("nextval") || text.contains("setval");
+    let draws = || draws(text);
     match statement {
         Statement::StartTransaction { .. }
         | Statement::Commit { .. }
@@ -80,11 +90,15 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
         | Statement::Reset(_)
         | Statement::Discard { .. }
         | Statement::Deallocate { .. }
-        | Statement::Prepare { .. }
-        | Statement::LISTEN { .. }
-        | Statement::UNLISTEN { .. }
-        | Statement::NOTIFY { .. } => Class::Session,
-        Statement::Query(query) if draws() || change_behind_with(query).is_some() => Class::Write,
+        | Statement::Prepare { .. } => Class::Session,
+        Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. } => {
+            Class::Write
+        }
+        Statement::Query(query)
+            if draws() || notifies(text) || change_behind_with(query).is_some() =>
+        {
+            Class::Write
+        }
         Statement::Query(_) => Class::Read,
         Statement::Explain {
             statement, analyze, ..
@@ -96,7 +110,7 @@ pub(crate) fn class_of(statement: &Statement, text: &str) -> Class {
             source: CopySource::Query(_),
             to: true,
             ..
-        } if draws() => Class::Write,
+        } if draws() || notifies(text) => Class::Write,
         Statement::Copy { to: true, .. } => Class::Read,
         Statement::Insert(_)
         | Statement::Update(_)

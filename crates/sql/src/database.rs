@@ -4,17 +4,19 @@
 use crate::blocking::Threads;
 use crate::error::{SqlError, code};
 use crate::relation::{OBJECTS, kind, objects, parsed};
-use crate::sequences::{Counter, Counters, Sequence, SequenceChanges};
+use crate::sequences::{Counter, Counters, Sequence};
+use crate::signals::Unsettled;
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
 use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
 use sardonyx::{Durability, Error, Tables, Transaction};
+use sardonyx_base::channels::Hub;
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A procedure of a program's own: it is called with the transaction and the arguments of `CALL`, and returns values for
 /// its one row, or none.
@@ -38,6 +40,9 @@ pub struct Database {
     /// With so many statements before it a flight of an open transaction runs aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
+    hub: Arc<Hub>,
+    unsettled: Unsettled,
+    itself: Weak<Database>,
 }
 
 /// The bounds of statements that change many rows.
@@ -138,7 +143,7 @@ impl Database {
     }
 
     fn with(store: Store) -> Arc<Database> {
-        Arc::new(Database {
+        Arc::new_cyclic(|itself| Database {
             store,
             counters: Counters::default(),
             procedures: Mutex::default(),
@@ -148,6 +153,9 @@ impl Database {
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
+            hub: Arc::default(),
+            unsettled: Unsettled::default(),
+            itself: itself.clone(),
         })
     }
 
@@ -269,11 +277,19 @@ impl Database {
         Ok(())
     }
 
-    /// Notes what a transaction that has committed did with sequences.
-    pub(crate) fn sequences_committed(&self, changes: SequenceChanges) {
-        if !changes.is_empty() {
-            changes.committed(&mut self.counters.lock());
-        }
+    /// Who listens to which channel.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// Notifications for whose transactions nothing waits.
+    pub(crate) fn unsettled(&self) -> &Unsettled {
+        &self.unsettled
+    }
+
+    /// Itself, for what may come when it is gone.
+    pub(crate) fn itself(&self) -> Weak<Database> {
+        self.itself.clone()
     }
 }
 

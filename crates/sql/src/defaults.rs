@@ -108,6 +108,7 @@ impl ComputeDefaults for Computing {
             patterns: Default::default(),
             interrupt: waiting::current().unwrap_or_default(),
             looked_at: Cell::new(0),
+            inbox: None,
         };
         let with = Environment::new(&[], &context);
         let mut values = Vec::with_capacity(declared.len());

@@ -16,7 +16,8 @@ use crate::relation::StoredColumn;
 use crate::relation::{ColumnNotes, Relation, TableNotes};
 use crate::rights::Rights;
 use crate::running::{now, seed};
-use crate::sequences::{Draws, SequenceChanges};
+use crate::sequences::Draws;
+use crate::signals::Effects;
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
@@ -148,13 +149,13 @@ pub type IncomingRow = Vec<(usize, Value)>;
 pub struct InsertedRows {
     /// How many were inserted.
     pub count: u64,
-    sequences: SequenceChanges,
+    effects: Effects,
 }
 
 impl InsertedRows {
     /// To be called when the transaction commits, in the serial stage.
     pub fn committed(self, database: &Database) {
-        database.sequences_committed(self.sequences);
+        drop(database.effects_committed(self.effects));
     }
 }
 
@@ -328,7 +329,7 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         with_objects(tx, |objects| draws.make_usable(self.counters(), objects))?;
-        let sequences = draws.changes;
-        Ok(InsertedRows { count, sequences })
+        let effects = draws.changes;
+        Ok(InsertedRows { count, effects })
     }
 }

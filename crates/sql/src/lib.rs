@@ -73,6 +73,8 @@ mod running;
 mod sequences;
 mod session;
 mod settings;
+mod signalling;
+mod signals;
 mod source;
 mod store;
 mod stream;
@@ -105,6 +107,7 @@ pub use result::{
 };
 pub use rights::{Access, Rights};
 pub use sardonyx::schema::{Value, ValueRef};
+pub use sardonyx_base::channels::{Event, Inbox, Message};
 pub use sardonyx_base::memory::{Budget, Exhausted, Share};
 pub use sardonyx_base::waiting::{Interrupt, Reason};
 pub use session::{SPANS_TARGET, Session, SessionOptions, TOLD_TEXT_BYTES_MAX, record_error};

@@ -4,6 +4,7 @@ pub(crate) mod comment;
 mod constraints;
 mod fetch;
 mod procedure;
+mod signal;
 
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
@@ -16,6 +17,7 @@ use comment::{Comment, is_comment, parse_comment};
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
 use procedure::{is_procedure, parse_procedure};
+use signal::{is_signal, parse_signal};
 use sqlparser::ast::{Expr, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
@@ -94,6 +96,9 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             false if is_comment(&parser) => Parsed::Comment(parse_comment(text, &mut parser)?),
             false if is_set_constraints(&parser) => {
                 Parsed::Constraints(parse_set_constraints(text, &mut parser)?)
+            }
+            false if is_signal(&parser) => {
+                Parsed::Statement(Box::new(parse_signal(text, &mut parser)?))
             }
             false => {
                 let statement = parser.parse_statement();

@@ -1,6 +1,6 @@
 //! A statement that is prepared: parsed once, and compiled once for the tables as they are.
 
-use crate::class::{Class, Special, change_behind_with, class_of};
+use crate::class::{Class, Special, change_behind_with, class_of, draws, notifies};
 use crate::column::ResultColumn;
 use crate::copy::options::CopyFormat;
 use crate::cursors::CursorCommand;
@@ -52,16 +52,21 @@ pub struct Prepared {
     asks_session: bool,
     /// Whether its text sets parameters of the session.
     sets_session: bool,
+    /// Whether its text may notify sessions by a function.
+    notifies: bool,
+    /// Whether it changes nothing besides.
+    only_signals: bool,
 }
 
 /// Functions that ask, or set, what the session knows.
-const SESSION_FUNCTIONS: [&str; 6] = [
+const SESSION_FUNCTIONS: [&str; 7] = [
     "nextval",
     "currval",
     "lastval",
     "setval",
     "set_config",
     "current_setting",
+    "pg_notify",
 ];
 
 /// A statement's step with a savepoint.
@@ -87,7 +92,17 @@ impl Prepared {
             None => Class::Empty,
             Some(statement) => class_of(statement, &lower),
         };
+        let notifies = notifies(&lower);
+        let only_signals = match &statement {
+            Some(Statement::Query(query)) => {
+                notifies && !draws(&lower) && change_behind_with(query).is_none()
+            }
+            Some(statement) => is_signal(statement),
+            None => false,
+        };
         Prepared {
+            notifies,
+            only_signals,
             names_tables: lower.contains("regclass"),
             text,
             statement,
@@ -372,6 +387,22 @@ impl Prepared {
         self.sets_session
     }
 
+    /// Whether it is `LISTEN`, `UNLISTEN` or `NOTIFY`.
+    pub(crate) fn is_signal(&self) -> bool {
+        self.statement.as_ref().is_some_and(is_signal)
+    }
+
+    /// Whether it may notify sessions by a function.
+    pub(crate) fn notifies(&self) -> bool {
+        self.notifies
+    }
+
+    /// Whether it is of the class of those that write only because it notifies, or listens: a transaction that only reads
+    /// may do so.
+    pub(crate) fn only_signals(&self) -> bool {
+        self.only_signals
+    }
+
     /// Whether it can be run before those that were sent before it are answered: neither it, nor a default that it
     /// computes, nor a procedure that it calls, asks anything of the session.
     pub(crate) fn is_by_itself(&self, database: &Database) -> bool {
@@ -498,6 +529,13 @@ impl Prepared {
         let _ = self.parameters.set(parameters);
         let _ = self.columns.set(columns);
     }
+}
+
+fn is_signal(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::LISTEN { .. } | Statement::UNLISTEN { .. } | Statement::NOTIFY { .. }
+    )
 }
 
 /// `WITH … INSERT … SELECT` as `INSERT … WITH … SELECT`, which is the same and is known to write.

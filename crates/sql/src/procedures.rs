@@ -17,6 +17,7 @@ use crate::relation::{kind, object, parsed};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::rows::Table;
+use crate::signalling;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
@@ -74,18 +75,19 @@ impl Compiled {
         let mut statements = Vec::with_capacity(trees.len());
         for tree in trees {
             let statement = Prepared::of_body(text.clone(), tree, names.clone(), &types);
-            let is_data = matches!(
-                statement.statement(),
-                Some(
-                    Statement::Query(_)
-                        | Statement::Insert(_)
-                        | Statement::Update(_)
-                        | Statement::Delete(_)
-                )
-            );
+            let is_data = statement.is_signal()
+                || matches!(
+                    statement.statement(),
+                    Some(
+                        Statement::Query(_)
+                            | Statement::Insert(_)
+                            | Statement::Update(_)
+                            | Statement::Delete(_)
+                    )
+                );
             if !is_data || !matches!(statement.class(), Class::Read | Class::Write) {
                 return Err(SqlError::unsupported(
-                    "a procedure has SELECT, INSERT, UPDATE and DELETE only",
+                    "a procedure has SELECT, INSERT, UPDATE, DELETE, LISTEN, UNLISTEN and NOTIFY only",
                 ));
             }
             statements.push(Arc::new(statement.with_rights(rights.clone())));
@@ -133,6 +135,10 @@ impl Compiled {
     ) -> Result<Option<Called>, SqlError> {
         let mut last = None;
         for statement in &self.statements {
+            if statement.is_signal() {
+                last = Some((signalling::run(statement, with)?, None));
+                continue;
+            }
             let planned = statement.planned(version, &*tx);
             let planned = planned.map_err(|error| error.detail(format!("in procedure {name}")))?;
             last = Some(crate::running::run_plan(tx, &planned.plan, with)?);
@@ -217,7 +223,7 @@ pub(crate) fn may_take_long(name: &str, database: &Database) -> bool {
         let mut statements = compiled.statements.iter();
         statements.any(|statement| {
             let planned = statement.last_plan();
-            planned.is_none_or(|planned| !planned.is_short)
+            !statement.is_signal() && planned.is_none_or(|planned| !planned.is_short)
         })
     })
 }

@@ -13,6 +13,7 @@ pub(crate) use changes::SequenceChanges;
 pub(crate) use done::Done;
 
 use crate::error::{SqlError, code};
+use crate::signals::{Effects, Signals};
 use crate::types::SqlType;
 use done::{Draw, Drew};
 use sardonyx_rows::constraints::Objects;
@@ -138,10 +139,12 @@ pub(crate) struct Draws {
     again: Done,
     /// What was drawn now.
     drawn: Done,
-    /// What the transaction changed.
-    pub changes: SequenceChanges,
+    /// What the transaction did besides its rows.
+    pub changes: Effects,
     /// Why nothing may be drawn here.
     refused: Option<&'static str>,
+    /// Whether sessions are notified nevertheless.
+    signals: bool,
     /// What the session drew last.
     pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
@@ -170,7 +173,7 @@ pub(crate) fn name_in(text: &str) -> String {
 
 impl Draws {
     /// For a statement of a transaction that changed these, and that drew this before.
-    pub fn again(again: Done, changes: SequenceChanges) -> Draws {
+    pub fn again(again: Done, changes: Effects) -> Draws {
         Draws {
             again,
             changes,
@@ -183,6 +186,26 @@ impl Draws {
         Draws {
             refused: Some(why),
             ..Draws::default()
+        }
+    }
+
+    /// Where nothing is drawn, but sessions are notified, of a transaction that did this before.
+    pub fn signalling(why: &'static str, signals: Signals) -> Draws {
+        let mut draws = Draws::refused(why);
+        draws.signals = true;
+        draws.changes.signals = signals;
+        draws
+    }
+
+    /// What the transaction notifies of, and listens to.
+    ///
+    /// # Errors
+    /// `0A000` where it could not be kept.
+    pub fn signals(&mut self) -> Result<&mut Signals, SqlError> {
+        match self.refused.is_none() || self.signals {
+            true => Ok(&mut self.changes.signals),
+            false => Err(SqlError::unsupported("pg_notify is not supported here")
+                .hint("Call it by its name in a statement of its own.")),
         }
     }
 
@@ -215,7 +238,7 @@ impl Draws {
         counters: &Counters,
         objects: &mut dyn Objects,
     ) -> Result<(), SqlError> {
-        self.changes.make_usable(counters, objects, &self.drawn)
+        self.changes.sequences.make_usable(counters, objects, &self.drawn)
     }
 
     /// True if the statement drew or set a number.
@@ -251,8 +274,8 @@ impl Draws {
     pub fn next(&mut self, counters: &Counters, name: &str) -> Result<i64, SqlError> {
         self.check_allowed()?;
         let again = self.again.first(name);
-        let is_own = self.changes.made.contains_key(name);
-        let (draw, number, is_again) = self.changes.with_counter(counters, name, |counter| {
+        let is_own = self.changes.sequences.made.contains_key(name);
+        let (draw, number, is_again) = self.changes.sequences.with_counter(counters, name, |counter| {
             let again = again.filter(|draw| is_own || draw.counter == counter.number);
             let again = again.and_then(|draw| match draw.what {
                 Drew::Next(number) => Some(number),
@@ -322,8 +345,8 @@ impl Draws {
     ) -> Result<(), SqlError> {
         self.check_allowed()?;
         let again = self.again.first(name);
-        let is_own = self.changes.made.contains_key(name);
-        let (draw, is_again) = self.changes.with_counter(counters, name, |counter| {
+        let is_own = self.changes.sequences.made.contains_key(name);
+        let (draw, is_again) = self.changes.sequences.with_counter(counters, name, |counter| {
             let sequence = &counter.sequence;
             if !(sequence.minimum..=sequence.maximum).contains(&value) {
                 return Err(SqlError::new(

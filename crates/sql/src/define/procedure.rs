@@ -33,7 +33,8 @@ pub(super) fn create(
         ));
     }
     let compiled = Compiled::of(definition, rights)?;
-    for statement in &compiled.statements {
+    let data = compiled.statements.iter().filter(|one| !one.is_signal());
+    for statement in data {
         statement.planned(0, source)?;
     }
     put_object(tx, kind::PROCEDURE, &definition.name, &printed(definition)?)?;

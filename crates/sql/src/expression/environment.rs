@@ -11,6 +11,7 @@ use crate::sequences::Draws;
 use crate::settings::Settings;
 use crate::source::Source;
 use sardonyx::schema::Value;
+use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::Interrupt;
 use std::cell::RefCell;
@@ -39,6 +40,8 @@ pub(crate) struct StatementContext {
     pub interrupt: Arc<Interrupt>,
     /// Rows that were looked at.
     pub looked_at: std::cell::Cell<u32>,
+    /// Of the session, if there is one.
+    pub inbox: Option<Arc<Inbox>>,
 }
 
 impl StatementContext {
@@ -48,7 +51,40 @@ impl StatementContext {
     /// `0A000` where none is asked.
     pub fn database(&self) -> Result<&Arc<Database>, SqlError> {
         let database = self.database.as_ref();
-        database.ok_or_else(|| SqlError::unsupported("sequences are not supported here"))
+        database
+            .ok_or_else(|| SqlError::unsupported("sequences and channels are not supported here"))
+    }
+
+    /// The number of the session, or else of the process.
+    pub fn process(&self) -> u32 {
+        let process = self.inbox.as_ref().map_or(0, |inbox| inbox.process());
+        match process {
+            0 => std::process::id(),
+            process => process,
+        }
+    }
+
+    /// Notifies the sessions that listen to a channel, when the transaction commits.
+    ///
+    /// # Errors
+    /// `22023` if the channel or the payload is none; `0A000` where none is notified; `54000` beyond the bound.
+    pub fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError> {
+        self.database()?.tables_in_memory("NOTIFY")?;
+        let mut draws = self.draws.borrow_mut();
+        draws.signals()?.notify(channel, payload, self.process())
+    }
+
+    /// Changes what the session listens to, when the transaction commits; `what` is the statement.
+    ///
+    /// # Errors
+    /// `0A000` where there is no session, or none can listen; `54000` beyond the bound.
+    pub fn listen(&self, change: Listening, what: &str) -> Result<(), SqlError> {
+        self.database()?.tables_in_memory(what)?;
+        let Some(inbox) = &self.inbox else {
+            let text = format!("{what} is of a session: there is none here");
+            return Err(SqlError::unsupported(text));
+        };
+        self.draws.borrow_mut().signals()?.listen(inbox, change)
     }
 
     /// The memory of all sessions.

@@ -1,5 +1,6 @@
 //! `CREATE PROCEDURE`, as it is written. The parser knows neither bodies in quotes here nor `BEGIN ATOMIC`.
 
+use super::signal::is_signal;
 use super::syntax;
 use crate::error::SqlError;
 use crate::names::{name_of, of_public};
@@ -114,6 +115,12 @@ fn parse_body(text: &str, parser: &mut Parser<'_>) -> Result<Option<String>, Sql
             }
             let mut statements = Vec::new();
             while !parser.parse_keyword(Keyword::END) {
+                if is_signal(parser) {
+                    let what = parser.peek_token_ref().token.to_string();
+                    let what = what.to_ascii_uppercase();
+                    let text = format!("{what} is not yet supported in unquoted SQL function body");
+                    return Err(SqlError::unsupported(text));
+                }
                 statements.push(parser.parse_statement().map_err(wrong)?.to_string());
                 parser.expect_token(&Token::SemiColon).map_err(wrong)?;
             }

@@ -1,10 +1,12 @@
-//! Functions in `FROM` that give rows of one value each, compiled and run: `generate_series`, `unnest`.
+//! Functions in `FROM` that give rows of one value each, compiled and run: `generate_series`, `unnest`,
+//! `pg_listening_channels`.
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
 use super::scopes::{placed, scope_of_columns, together};
 use super::tree::Series;
 use crate::error::{SqlError, code};
+use crate::expression::functions::first_named;
 use crate::expression::{Environment, Expr, Scope, Typed};
 use crate::names::{name_of, qualified};
 use crate::rows::EachRow;
@@ -25,7 +27,7 @@ impl Series {
     }
 }
 
-/// `generate_series` and `unnest`, the only functions that give rows.
+/// `generate_series`, `unnest` and `pg_listening_channels`, the only functions that give rows.
 ///
 /// # Errors
 /// `0A000` for another one; what is wrong with the arguments.
@@ -40,6 +42,13 @@ pub(crate) fn function(
     let (_, plain) = qualified(name)?;
     if let ("unnest", [FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))]) = (&*plain, arguments) {
         return unnest(planning, around, tree, alias, start);
+    }
+    if let ("pg_listening_channels", []) = (&*plain, arguments)
+        && let Some(function) = first_named(&plain)
+    {
+        let channels = Series::Elements(Expr::Call(function, Vec::new()), SqlType::Text);
+        let table = alias.map_or(plain, |alias| name_of(&alias.name));
+        return series_node(channels, SqlType::Text, table, alias, start);
     }
     if plain != "generate_series" || !(2..=3).contains(&arguments.len()) {
         return Err(SqlError::unsupported(format!(

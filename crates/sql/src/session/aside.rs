@@ -20,7 +20,7 @@ use crate::error::{SqlError, code};
 use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step, Tag};
-use crate::sequences::SequenceChanges;
+use crate::signals::{Effects, Posted};
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
 use sardonyx::{Error, OpenRows, Snapshot, Ticket};
@@ -43,7 +43,7 @@ pub(crate) struct Aside {
     /// The version of the catalogue in its snapshot, and the group with which that is durable.
     pub version: u64,
     group: u64,
-    pub sequences: SequenceChanges,
+    pub effects: Effects,
 }
 
 /// The same where a session keeps it, which threads share by reference.
@@ -161,7 +161,7 @@ impl Session {
             snapshot,
             version,
             group,
-            sequences: SequenceChanges::default(),
+            effects: Effects::default(),
         }));
         Ok(true)
     }
@@ -210,8 +210,9 @@ impl Session {
             snapshot,
             version,
             group,
-            sequences,
+            effects,
         } = aside.take();
+        let committing = Committing::of(effects);
         let span = match done.rest.front() {
             Some(Step::Execute { statement, .. }) => spans::statement(statement),
             _ => Span::none(),
@@ -221,7 +222,7 @@ impl Session {
         let installed = match (rows.has_changes(), done.rest.front()) {
             (true, Some(Step::Execute { statement, .. })) => {
                 let of = (rows, snapshot, version);
-                span.in_scope(|| self.install(statement, of, sequences))
+                span.in_scope(|| self.install(statement, of, &committing))
             }
             // It has read one state, which is durable with its group.
             _ => Ok(database.tables_in_memory("a snapshot")?.durable(group)),
@@ -236,6 +237,7 @@ impl Session {
         };
         match ended {
             Ok(()) => {
+                committing.durable(&database);
                 done.rest.pop_front();
                 self.state.end(true);
                 let committed = Complete::of(Tag::plain("COMMIT"));
@@ -273,10 +275,9 @@ impl Session {
         &mut self,
         statement: &Prepared,
         (rows, snapshot, version): (OpenRows, Snapshot, u64),
-        sequences: SequenceChanges,
+        committing: &Committing,
     ) -> Result<Ticket<()>, NotCommitted> {
-        let sequences = Cell::new(sequences);
-        match self.commit_beside(statement, (&rows, &snapshot, version), &sequences)? {
+        match self.commit_beside(statement, (&rows, &snapshot, version), committing)? {
             Came::Done(durable) => return Ok(durable),
             Came::Again => return Err(NotCommitted::Changed),
             Came::Open | Came::InStage => {}
@@ -286,10 +287,41 @@ impl Session {
         let turn = self.database.turn(&self.state.interrupt)?;
         let ((), durable) = turn.run_later(|tx| {
             rows.install(tx)?;
-            self.database.sequences_committed(sequences.take());
+            committing.commit(&self.database);
             Ok::<_, Error>(())
         })?;
         Ok(durable)
+    }
+}
+
+/// What a transaction that has run aside did besides its rows, which counts when they are installed.
+pub(super) struct Committing {
+    effects: Cell<Effects>,
+    posted: Cell<Option<Posted>>,
+}
+
+impl Committing {
+    fn of(effects: Effects) -> Committing {
+        Committing {
+            effects: Cell::new(effects),
+            posted: Cell::default(),
+        }
+    }
+
+    /// The last step of the call that commits.
+    pub fn commit(&self, database: &Database) {
+        let posted = database.effects_committed(self.effects.take());
+        self.posted.set(posted);
+    }
+
+    /// The transaction is durable. If it changed no row it has committed by reading what is.
+    fn durable(&self, database: &Database) {
+        if let Some(posted) = self.posted.take() {
+            posted.durable();
+        }
+        if let Some(posted) = database.effects_committed(self.effects.take()) {
+            posted.durable_alone();
+        }
     }
 }
 
@@ -368,11 +400,11 @@ impl Unit {
         let mut aside = open.aside.take()?;
         open.is_aside = true;
         let there = aside.get();
-        std::mem::swap(self.sequences_mut(), &mut there.sequences);
+        std::mem::swap(self.effects_mut(), &mut there.effects);
         self.set_version(Some(there.version));
         let result = act(self, &mut there.rows);
         self.set_version(None);
-        std::mem::swap(self.sequences_mut(), &mut there.sequences);
+        std::mem::swap(self.effects_mut(), &mut there.effects);
         if let TransactionState::Open(open) = &mut self.state_mut().transaction {
             open.aside = Some(aside);
         }

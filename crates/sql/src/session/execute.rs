@@ -20,8 +20,10 @@ use crate::relation::table_oid;
 use crate::result::{Complete, RowStream, Rows, Step, Tag};
 use crate::rows::Table;
 use crate::running::{Read, now, run_plan, seed};
-use crate::sequences::{Done, Draws, SequenceChanges};
+use crate::sequences::{Done, Draws};
 use crate::settings::Settings;
+use crate::signalling;
+use crate::signals::Effects;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
 use crate::violations::explained;
@@ -63,6 +65,7 @@ fn context_of(
         patterns: Default::default(),
         interrupt: state.interrupt.clone(),
         looked_at: Cell::new(0),
+        inbox: state.inbox.clone(),
     }
 }
 
@@ -173,19 +176,28 @@ pub(super) fn read(
     let tables = table_numbers(statement, source);
     let is_query = matches!(statement.statement(), Some(Statement::Query(_)));
     // What a stream sets would come when nobody waits for it any more.
-    if is_query && !digests && !statement.sets_session() {
+    if is_query && !digests && !statement.sets_session() && !statement.notifies() {
         let streamed = streamed(database, state, &given, version, snapshot, &tables);
         if let Some(complete) = streamed.map_err(|error| statement.placed(error))? {
             return Ok(complete);
         }
     }
     let settings = digests.then(|| state.settings.clone());
-    let draws = Draws::refused(READS_ONLY);
-    let (result, _) = with_context(database, state, &given, tables, draws, |with| {
+    let draws = match &mut state.transaction {
+        TransactionState::Open(open) if statement.only_signals() => {
+            Draws::signalling(READS_ONLY, std::mem::take(&mut open.signals))
+        }
+        _ => Draws::refused(READS_ONLY),
+    };
+    let (result, draws) = with_context(database, state, &given, tables, draws, |with| {
         let (mut complete, table) = reading(&given, version, source, with)?;
         count(&mut complete, table.as_ref(), database.memory())?;
         Ok((complete, table))
     });
+    if let (TransactionState::Open(open), true) = (&mut state.transaction, statement.only_signals())
+    {
+        open.signals = draws.changes.signals;
+    }
     if let (Some(settings), TransactionState::Open(open)) = (settings, &mut state.transaction) {
         let told = match &result {
             Ok((complete, table)) => Some(told_of(statement, complete, table.as_ref())),
@@ -255,6 +267,9 @@ fn reading(
     source: &dyn Source,
     with: &Environment<'_>,
 ) -> Result<Read, SqlError> {
+    if given.statement.is_signal() {
+        return Ok((signalling::run(given.statement, with)?, None));
+    }
     match given.statement.statement() {
         Some(Statement::Copy { .. }) => {
             let (rows, data) = copy::to_client(given.statement, version, source, with)?;
@@ -291,8 +306,8 @@ fn reading(
 pub(super) struct Call<'c> {
     pub tx: &'c mut dyn WriteTarget,
     pub database: &'c Arc<Database>,
-    /// What the transaction does with sequences.
-    pub sequences: &'c mut SequenceChanges,
+    /// What the transaction does besides its rows.
+    pub effects: &'c mut Effects,
     /// What the last statement drew from them, also if it failed.
     pub drawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest.
@@ -328,7 +343,7 @@ impl Call<'_> {
         let (mut complete, table) = match given.statement.class() {
             Class::Define => {
                 database.catalogue_changed();
-                let sequences = &mut *self.sequences;
+                let sequences = &mut self.effects.sequences;
                 let Some(tx) = self.tx.define() else {
                     return Err(SqlError::unsupported(
                         "a transaction that runs aside defines nothing",
@@ -352,7 +367,7 @@ impl Call<'_> {
             _ => {
                 let tables = table_numbers(given.statement, &*self.tx);
                 let tx = &mut *self.tx;
-                let before = std::mem::take(self.sequences);
+                let before = std::mem::take(self.effects);
                 let draws = Draws::again(given.again.clone(), before);
                 let changes = matches!(
                     given.statement.statement(),
@@ -364,10 +379,10 @@ impl Call<'_> {
                         writing(tx, given, version, with)
                     });
                 self.tx.change_found(false);
-                *self.sequences = std::mem::take(&mut draws.changes);
+                *self.effects = std::mem::take(&mut draws.changes);
                 self.drawn = draws.take_drawn();
                 let read = result?;
-                let sequences = &mut *self.sequences;
+                let sequences = &mut self.effects.sequences;
                 let drawn = &self.drawn;
                 if !drawn.is_empty() {
                     with_objects(self.tx, |objects| {
@@ -396,6 +411,9 @@ fn writing(
     if let Some(command) = given.statement.constraints() {
         set_constraints(tx, command, with)?;
         return Ok((Complete::of(Tag::plain("SET CONSTRAINTS")), None));
+    }
+    if given.statement.is_signal() {
+        return Ok((signalling::run(given.statement, with)?, None));
     }
     match given.statement.statement() {
         Some(Statement::Copy { to: true, .. }) => {
@@ -440,8 +458,8 @@ pub(super) fn check_may_write(
     open: &OpenTransaction,
     statement: &Prepared,
 ) -> Result<(), SqlError> {
-    let is_set = statement.constraints().is_some();
-    let writes = matches!(statement.class(), Class::Write | Class::Define) && !is_set;
+    let stores_none = statement.constraints().is_some() || statement.only_signals();
+    let writes = matches!(statement.class(), Class::Write | Class::Define) && !stores_none;
     match open.read_only && writes {
         false => Ok(()),
         true => Err(SqlError::new(

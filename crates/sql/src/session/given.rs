@@ -15,6 +15,8 @@ pub struct SessionOptions {
     pub parameters: Vec<(String, String)>,
     /// What it may do.
     pub rights: Rights,
+    /// Its number: `pg_backend_pid()`, and where notifications come from. 0 for the process's.
+    pub process: u32,
 }
 
 /// What a statement is run with.

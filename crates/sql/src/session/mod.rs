@@ -39,11 +39,13 @@ use crate::error::SqlError;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Outcome, Step, Tag, TransactionStatus};
 use crate::rights::Rights;
+use crate::signals::{Effects, Posted};
 use crate::types::SqlType;
 use sardonyx::{Durability, Error, Reached, Ticket, Turn};
+use sardonyx_base::channels::Inbox;
 use sardonyx_base::memory::Budget;
 use sardonyx_base::waiting::Interrupt;
-use state::{OpenTransaction, SessionState, TransactionState};
+use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +78,8 @@ impl Session {
     /// # Errors
     /// The errors that `SET` has for a parameter: `42704`, `22023`, `55P02`, `0A000`.
     pub fn new(database: Arc<Database>, options: SessionOptions) -> Result<Session, SqlError> {
-        let (state, first_notices) = SessionState::new(&options)?;
+        let (mut state, first_notices) = SessionState::new(&options)?;
+        state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         Ok(Session {
             database,
             state,
@@ -107,6 +110,16 @@ impl Session {
     /// afterwards belong to the statement.
     pub fn set_interrupt(&mut self, interrupt: Arc<Interrupt>) {
         self.state.interrupt = interrupt;
+    }
+
+    /// Where notifications come for it, to be waited for, and taken when it [`Session::is_between`] transactions.
+    pub fn inbox(&self) -> Option<&Arc<Inbox>> {
+        self.state.inbox.as_ref()
+    }
+
+    /// Whether no transaction is open, also none that its client did not begin.
+    pub fn is_between(&self) -> bool {
+        matches!(self.state.transaction, TransactionState::Idle)
     }
 
     /// The memory of all sessions of the database.
@@ -289,6 +302,7 @@ impl Session {
                 && !self.state.transaction.is_implicit_and_writes()
             {
                 self.state.end_implicit();
+                self.signal_due();
                 skipping = false;
                 steps.pop_front();
                 outcomes.push(Outcome::Synced(self.status()));
@@ -323,6 +337,7 @@ impl Session {
             match self.handle(step, &steps).await {
                 Handled::Done(outcome) => {
                     steps.pop_front();
+                    self.signal_due();
                     let outcome = self.state.without_unwanted(outcome);
                     skipping = matches!(outcome, Outcome::Failed(_));
                     outcomes.push(outcome);
@@ -400,7 +415,8 @@ impl Session {
                 Err(error) => Err(error),
             };
             match ran {
-                Ok(Ok(done) | Err(done)) => {
+                Ok(Ok(mut done) | Err(mut done)) => {
+                    done.posted.take().into_iter().for_each(Posted::durable);
                     self.state.take_drawn(done.state);
                     outcomes.extend(done.outcomes);
                 }
@@ -449,7 +465,10 @@ impl Session {
                 spans::ended(&span, &outcome);
                 Handled::Done(outcome)
             }
-            Class::Read if self.reads_snapshot(steps) => {
+            Class::Read | Class::Write
+                if self.signals_in_snapshot(statement)
+                    || statement.class() == Class::Read && self.reads_snapshot(steps) =>
+            {
                 if steps.len() == 1 && matches!(self.state.transaction, TransactionState::Idle) {
                     // Its end is not sent yet.
                     self.state.begin_implicit();
@@ -467,6 +486,27 @@ impl Session {
                 None => Handled::Unit,
             },
             _ => Handled::Unit,
+        }
+    }
+
+    /// Whether a statement notifies, or listens, in a transaction that only reads a snapshot: it has no serial call.
+    fn signals_in_snapshot(&self, statement: &Prepared) -> bool {
+        statement.only_signals()
+            && self.database.node().is_none()
+            && matches!(&self.state.transaction, TransactionState::Open(open)
+                if open.read_only && !open.is_implicit && matches!(open.reading, Reading::Snapshot(_)))
+    }
+
+    /// What a transaction signalled that has only read counts at its end.
+    fn signal_due(&mut self) {
+        if !self.state.due.is_empty() {
+            let signals = std::mem::take(&mut self.state.due);
+            let effects = Effects {
+                signals,
+                ..Effects::default()
+            };
+            let posted = self.database.effects_committed(effects);
+            posted.into_iter().for_each(Posted::durable_alone);
         }
     }
 
@@ -513,6 +553,7 @@ impl Session {
         Some(match ran {
             Ok(Ok(mut done) | Err(mut done)) => {
                 std::mem::swap(&mut self.state, &mut done.state);
+                done.posted.take().into_iter().for_each(Posted::durable);
                 *done
             }
             Err(error) => {

@@ -14,6 +14,7 @@ use crate::settings::Settings;
 use crate::store::runs_on_node;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
+use sardonyx_base::channels::Listening;
 use sqlparser::ast::{
     ContextModifier, DiscardObject, Expr, Reset, ResetStatement, Set, Statement, TransactionMode,
 };
@@ -95,6 +96,9 @@ fn act(
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
                 state.named.clear();
+                if let Some(inbox) = &state.inbox {
+                    inbox.listen(&Listening::ToNone);
+                }
             }
             if matches!(object_type, DiscardObject::ALL | DiscardObject::SEQUENCES) {
                 state.drawn = Drawn::default();
@@ -159,11 +163,6 @@ fn act(
             inner.keep_columns();
             state.named.insert(name, inner);
             Ok(Complete::of(Tag::plain("PREPARE")))
-        }
-        // Nobody can have opened or listened to anything.
-        Statement::UNLISTEN { .. } => Ok(Complete::of(Tag::plain("UNLISTEN"))),
-        Statement::LISTEN { .. } | Statement::NOTIFY { .. } => {
-            Err(SqlError::unsupported("LISTEN and NOTIFY are not supported"))
         }
         _ => Err(SqlError::unsupported("this statement is not supported")),
     }

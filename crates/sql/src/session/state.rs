@@ -7,9 +7,11 @@ use crate::error::{SqlError, code};
 use crate::prepared::Prepared;
 use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::running::now;
-use crate::sequences::{Done, Drawn, SequenceChanges};
+use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
+use crate::signals::{Effects, Signals};
 use sardonyx::{Marked, Snapshot};
+use sardonyx_base::channels::Inbox;
 use sardonyx_base::waiting::Interrupt;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,6 +35,10 @@ pub(crate) struct SessionState {
     pub again: Done,
     /// Says when what it runs is to end.
     pub interrupt: Arc<Interrupt>,
+    /// Where notifications come for it.
+    pub inbox: Option<Arc<Inbox>>,
+    /// What a transaction signalled that has committed by reading only.
+    pub due: Signals,
 }
 
 /// The transaction of a session.
@@ -76,6 +82,8 @@ pub(crate) struct OpenTransaction {
     pub is_aside: bool,
     /// Whether what it did before is still to be run there.
     pub is_new_aside: bool,
+    /// Of one that only reads, in a snapshot: what it notifies of, and listens to.
+    pub signals: Signals,
 }
 
 /// A savepoint of an open transaction.
@@ -85,8 +93,10 @@ pub(crate) struct Savepoint {
     /// How far the history had come then.
     pub place: usize,
     settings: Settings,
-    /// The mark in the rows that the transaction has aside, and what it had done with sequences.
-    pub aside: Option<(Marked, SequenceChanges)>,
+    /// The mark in the rows that the transaction has aside, and what it had done besides.
+    pub aside: Option<(Marked, Effects)>,
+    /// What a transaction that only reads had signalled.
+    signals: Signals,
 }
 
 impl Default for OpenTransaction {
@@ -104,6 +114,7 @@ impl Default for OpenTransaction {
             aside: None,
             is_aside: false,
             is_new_aside: false,
+            signals: Signals::default(),
         }
     }
 }
@@ -185,6 +196,8 @@ impl SessionState {
             drawn: self.drawn.clone(),
             again: Done::default(),
             interrupt: self.interrupt.clone(),
+            inbox: self.inbox.clone(),
+            due: Signals::default(),
         }
     }
 
@@ -198,6 +211,8 @@ impl SessionState {
             drawn: Drawn::default(),
             again: Done::default(),
             interrupt: self.interrupt.clone(),
+            inbox: self.inbox.clone(),
+            due: Signals::default(),
         }
     }
 
@@ -248,6 +263,7 @@ impl SessionState {
             aside: None,
             is_aside: false,
             is_new_aside: false,
+            signals: Signals::default(),
         });
     }
 
@@ -275,10 +291,11 @@ impl SessionState {
     /// Ends a transaction: its settings stay, or are as before.
     pub fn end(&mut self, keeps: bool) {
         let transaction = std::mem::take(&mut self.transaction);
-        if let TransactionState::Open(open) | TransactionState::Failed(open) = transaction
-            && !keeps
-        {
-            self.settings.return_to(open.settings_before);
+        if let TransactionState::Open(open) | TransactionState::Failed(open) = transaction {
+            match keeps {
+                true => self.due.append(open.signals),
+                false => self.settings.return_to(open.settings_before),
+            }
         }
         self.settings.end_transaction();
     }
@@ -350,13 +367,14 @@ impl OpenTransaction {
         }
         let aside = self.aside.as_mut().map(|aside| {
             let aside = aside.get();
-            (aside.rows.mark(), aside.sequences.clone())
+            (aside.rows.mark(), aside.effects.clone())
         });
         self.savepoints.push(Savepoint {
             name,
             place: self.history.place(),
             settings,
             aside,
+            signals: self.signals.clone(),
         });
         Ok(())
     }
@@ -386,10 +404,11 @@ impl OpenTransaction {
         self.history.undo_since(savepoint.place);
         savepoint.place = self.history.place();
         let settings = savepoint.settings.clone();
-        if let (Some(aside), Some((mark, sequences))) = (&mut self.aside, &savepoint.aside) {
+        self.signals = savepoint.signals.clone();
+        if let (Some(aside), Some((mark, effects))) = (&mut self.aside, &savepoint.aside) {
             let aside = aside.get();
             aside.rows.return_to(*mark)?;
-            aside.sequences = sequences.clone();
+            aside.effects = effects.clone();
         }
         self.defines = self.history.defines();
         Ok(settings)

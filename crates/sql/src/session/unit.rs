@@ -21,7 +21,8 @@ use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
-use crate::sequences::{Done, SequenceChanges};
+use crate::sequences::Done;
+use crate::signals::{Effects, Posted};
 use crate::write_target::WriteTarget;
 use sqlparser::ast::Statement;
 use std::collections::VecDeque;
@@ -36,7 +37,7 @@ pub(super) struct Unit {
     outcomes: Vec<Outcome>,
     /// Whether what is run is to be remembered: the transaction may be open at the end.
     remembers: bool,
-    sequences: SequenceChanges,
+    effects: Effects,
     defined: bool,
     /// In which it was made: another thread may run it.
     span: Span,
@@ -53,6 +54,8 @@ pub(super) struct UnitDone {
     pub skips: bool,
     /// The steps behind it.
     pub rest: VecDeque<Step>,
+    /// Its notifications, if it has committed.
+    pub posted: Option<Posted>,
 }
 
 /// How the serial call of a unit ends: it commits, or what it did is undone.
@@ -81,6 +84,7 @@ impl UnitDone {
             outcomes,
             skips,
             rest: VecDeque::new(),
+            posted: None,
         }
     }
 }
@@ -132,7 +136,7 @@ impl Unit {
             steps,
             outcomes: Vec::new(),
             remembers,
-            sequences: SequenceChanges::default(),
+            effects: Effects::default(),
             defined: false,
             span: spans::current(),
             version: None,
@@ -181,8 +185,8 @@ impl Unit {
         &mut self.state
     }
 
-    pub(super) fn sequences_mut(&mut self) -> &mut SequenceChanges {
-        &mut self.sequences
+    pub(super) fn effects_mut(&mut self) -> &mut Effects {
+        &mut self.effects
     }
 
     /// Plans are those for this version of the catalogue, or the newest.
@@ -204,6 +208,7 @@ impl Unit {
             outcomes: self.outcomes,
             skips,
             rest: self.steps,
+            posted: None,
         })
     }
 
@@ -243,15 +248,19 @@ impl Unit {
             self.database.catalogue_changed();
         }
         let commits = matches!(end, End::Commit);
-        if commits {
-            let changes = std::mem::take(&mut self.sequences);
-            self.database.sequences_committed(changes);
-        }
+        let posted = commits.then(|| {
+            let mut effects = std::mem::take(&mut self.effects);
+            let mut signals = std::mem::take(&mut self.state.due);
+            signals.append(std::mem::take(&mut effects.signals));
+            effects.signals = signals;
+            self.database.effects_committed(effects)
+        });
         let done = Box::new(UnitDone {
             state: self.state,
             outcomes: self.outcomes,
             skips,
             rest: self.steps,
+            posted: posted.flatten(),
         });
         if commits { Ok(done) } else { Err(done) }
     }
@@ -510,7 +519,7 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            sequences: &mut self.sequences,
+            effects: &mut self.effects,
             drawn: Done::default(),
             version: self.version,
         };

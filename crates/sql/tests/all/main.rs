@@ -14,6 +14,7 @@ mod lists;
 mod long_reads;
 mod long_writes;
 mod model;
+mod notifications;
 mod programs;
 mod queries;
 mod rights;

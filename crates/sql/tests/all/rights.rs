@@ -20,6 +20,7 @@ fn user(fresh: &Fresh, others: Access) -> Session {
         user: "ada".into(),
         parameters: Vec::new(),
         rights,
+        ..SessionOptions::default()
     };
     Session::new(fresh.database.clone(), options).expect("a session")
 }
@@ -160,6 +161,7 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
             user: "bob".into(),
             parameters: Vec::new(),
             rights: Rights::from(Access::Read),
+            ..SessionOptions::default()
         },
     )
     .expect("a session");
@@ -175,6 +177,7 @@ fn a_sequence_is_moved_by_those_who_may_change_its_table() {
             user: "cy".into(),
             parameters: Vec::new(),
             rights: Rights::from(Access::Write).with_table("shown", Access::Read),
+            ..SessionOptions::default()
         },
     )
     .expect("a session");

@@ -4,6 +4,7 @@ use super::definition::*;
 use super::numbers::random_bits;
 use crate::expression::Environment;
 use crate::sequences::name_in;
+use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
 /// What `version()` returns.
@@ -23,9 +24,12 @@ pub(super) static TABLE: &[Definition] = functions! {
     lastval() -> INT8, |_, with| int(with.context.draws.borrow().last()?), "number that the session drew last", volatile, session;
     nextval(REGCLASS) -> INT8, nextval, "next number of a sequence", volatile, session;
     pg_advisory_unlock_all() -> VOID, |_, _| Ok(Value::Null), "none: there are no advisory locks", volatile;
-    pg_backend_pid() -> INT4, |_, _| int(std::process::id()), "number of the server's process", stable;
+    pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
     pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
     pg_is_in_recovery() -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
+    pg_listening_channels() -> TEXT, listening, "channels that the session listens to, in rows", stable, rows;
+    pg_notification_queue_usage() -> FLOAT8, usage, "part of its bound, from 0 to 1, that waits for the session that is most behind", volatile;
+    pg_notify(TEXT, TEXT) -> VOID, notify, "notifies the sessions that listen to a channel", volatile, session, on_null;
     session_user() -> NAME, user, "name of the user", stable;
     set_config(TEXT, TEXT, BOOL) -> TEXT, set_config, "sets a parameter; with `true`, for the transaction", volatile, session;
     setval(REGCLASS, INT8) -> INT8, setval, "sets a sequence's number, which was drawn", volatile, session;
@@ -50,6 +54,26 @@ fn schemas(has_catalogue: bool) -> Answer {
         true => "{pg_catalog,public}",
         false => "{public}",
     })
+}
+
+fn notify(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    with.context.notify(a.text(0), a.text(1))?;
+    // It is not null: conditions ask for that.
+    text("")
+}
+
+/// The channels as an array, whose elements are the rows.
+fn listening(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let inbox = with.context.inbox.as_ref();
+    let channels = inbox.map(|inbox| inbox.channels()).unwrap_or_default();
+    let channels = channels
+        .iter()
+        .map(|channel| String::from_utf8_lossy(channel));
+    text(written(channels.map(|channel| Some(channel.into_owned()))))
+}
+
+fn usage(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    Ok(Value::Float(with.context.database()?.hub().usage()))
 }
 
 fn uuid(_: Arguments<'_>, with: &Environment<'_>) -> Answer {

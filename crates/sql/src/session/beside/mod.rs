@@ -24,6 +24,7 @@ mod open;
 mod rewrite;
 mod whole;
 
+use super::aside::Committing;
 use super::execute::{table_numbers, with_context};
 use super::given::Given;
 use super::state::TransactionState;
@@ -37,12 +38,12 @@ use crate::expression::Environment;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
-use crate::sequences::{Done, Draws, SequenceChanges};
+use crate::sequences::{Done, Draws};
+use crate::signals::Effects;
 pub(super) use made::Came;
 use made::Ran;
 use sardonyx::{OpenRows, Snapshot, Ticket};
 use sardonyx_base::waiting;
-use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use tracing::Instrument;
 
@@ -53,7 +54,8 @@ const ATTEMPTS: usize = 3;
 fn may_run_beside(statement: &Prepared) -> bool {
     match statement.class() {
         Class::Write if statement.is_copy_in() => true,
-        Class::Write if statement.sets_session() => false,
+        // It is run again for a row that others have changed meanwhile.
+        Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
         Class::Define => statement.statement().is_some_and(builds_index),
         _ => false,
@@ -124,7 +126,7 @@ impl Session {
         &mut self,
         statement: &Prepared,
         of: (&OpenRows, &Snapshot, u64),
-        sequences: &Cell<SequenceChanges>,
+        committing: &Committing,
     ) -> Result<Came<Ticket<()>>, SqlError> {
         let database = self.database.clone();
         let interrupt = self.state.interrupt.clone();
@@ -143,7 +145,7 @@ impl Session {
         let draws = Draws::refused("a commit draws no numbers from sequences");
         let commit = |with: &Environment<'_>| {
             open::commit_many(&database, of, with, &|_| {
-                database.sequences_committed(sequences.take());
+                committing.commit(&database);
                 Ok(())
             })
         };
@@ -177,7 +179,7 @@ impl Session {
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
-                    let draws = Draws::again(again, SequenceChanges::default());
+                    let draws = Draws::again(again, Effects::default());
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, attempt);
                     again = draws.into_again();

@@ -364,20 +364,20 @@ pub(super) fn give_up(database: &Database, table: u16) {
     }
 }
 
-/// Has a transaction store what the statement drew from sequences: the last step of the call that commits.
+/// Has a transaction store what the statement drew from sequences, and others see what it did besides its rows: the last
+/// step of the call that commits.
 pub(super) fn note_drawn(
     tx: &mut Transaction<'_>,
     database: &Database,
     with: &Environment<'_>,
 ) -> Result<(), SqlError> {
     let mut draws = with.context.draws.borrow_mut();
-    if !draws.has_drawn() {
-        return Ok(());
+    if draws.has_drawn() {
+        with_objects(tx, |objects| {
+            draws.make_usable(database.counters(), objects)
+        })?;
     }
-    with_objects(tx, |objects| {
-        draws.make_usable(database.counters(), objects)
-    })?;
-    database.sequences_committed(std::mem::take(&mut draws.changes));
+    drop(database.effects_committed(std::mem::take(&mut draws.changes)));
     Ok(())
 }
 

@@ -84,14 +84,14 @@ impl Unit {
                     self.state.settings = one.settings.clone();
                     self.replay_one(tx, one, started)?;
                 }
-                Event::Mark => marks.push((tx.mark(), self.sequences.clone())),
+                Event::Mark => marks.push((tx.mark(), self.effects.clone())),
                 Event::Return => {
-                    let Some((mark, sequences)) = marks.pop() else {
+                    let Some((mark, effects)) = marks.pop() else {
                         continue;
                     };
                     tx.return_to(mark)?;
                     tx.release(mark)?;
-                    self.sequences = sequences;
+                    self.effects = effects;
                     if self.defined {
                         // Plans of what is undone do not hold.
                         self.database.catalogue_changed();
@@ -110,7 +110,7 @@ impl Unit {
         {
             for savepoint in &mut open.savepoints {
                 if savepoint.place == place {
-                    savepoint.aside = Some((tx.mark(), self.sequences.clone()));
+                    savepoint.aside = Some((tx.mark(), self.effects.clone()));
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Unit {
         let mut call = Call {
             tx,
             database: &self.database,
-            sequences: &mut self.sequences,
+            effects: &mut self.effects,
             drawn: Done::default(),
             version: self.version,
         };

@@ -108,6 +108,7 @@ fn is_long(statement: &Prepared, database: &Database) -> bool {
         Class::Empty | Class::Control | Class::Session | Class::Maintenance => false,
         Class::Define => true,
         Class::Read => describing::is_long(statement),
+        Class::Write if statement.is_signal() => false,
         Class::Write => match statement.statement() {
             Some(Statement::Call(function)) => crate::procedures::is_long(function, database),
             // Its data is looked at.

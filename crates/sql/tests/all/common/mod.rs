@@ -144,7 +144,7 @@ pub fn session(database: &Arc<Database>) -> Session {
     let options = SessionOptions {
         rights: sardonyx_sql::Access::Define.into(),
         user: "tester".into(),
-        parameters: Vec::new(),
+        ..SessionOptions::default()
     };
     Session::new(database.clone(), options).expect("a session")
 }
