@@ -1,4 +1,4 @@
-"""asyncpg: named prepared statements, binary values and arrays of every type, binary copies, many connections."""
+"""asyncpg: named prepared statements, binary values and arrays of every type, binary copies, many connections, notifications."""
 
 import asyncio
 import datetime
@@ -78,6 +78,23 @@ async def copies(db):
         assert error.sqlstate == "22P04", error
 
 
+async def notifications(db, dsn):
+    other = await asyncpg.connect(dsn)
+    told = asyncio.Queue()
+    await db.add_listener("apg", lambda _, pid, channel, payload: told.put_nowait((pid, channel, payload)))
+    async with other.transaction():
+        await other.execute("SELECT pg_notify('apg', $1)", "in a transaction")
+        await other.execute("NOTIFY apg, 'second'")
+        assert told.empty()
+    pid = other.get_server_pid()
+    for payload in ("in a transaction", "second"):
+        assert await asyncio.wait_for(told.get(), 30) == (pid, "apg", payload)
+    # What a pool does with a connection that comes back ends listening.
+    await db.reset()
+    assert await db.fetch("SELECT * FROM pg_listening_channels()") == []
+    await other.close()
+
+
 async def main(dsn):
     db = await asyncpg.connect(dsn)
     await db.execute("DROP TABLE IF EXISTS apg")
@@ -89,6 +106,7 @@ async def main(dsn):
     assert await db.fetchval("SELECT t FROM apg WHERE id = 3") is None
     await arrays(db)
     await copies(db)
+    await notifications(db, dsn)
     pool = await asyncpg.create_pool(dsn, min_size=8, max_size=8)
 
     async def add(client):

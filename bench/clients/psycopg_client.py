@@ -1,4 +1,4 @@
-"""psycopg 3: everyday calls, pipelines, copies, types in both formats, a conflict of two transactions."""
+"""psycopg 3: everyday calls, pipelines, copies, types in both formats, a conflict of two transactions, notifications."""
 
 import datetime
 import decimal
@@ -122,6 +122,30 @@ def main(dsn):
         one.commit()
         other.commit()
         assert one.execute("SELECT price FROM psy WHERE id = 103").fetchone() == (2,)
+    # Notifications come from another connection when its transaction commits, each once, and the own ones, too.
+    with psycopg.connect(dsn, autocommit=True) as one, psycopg.connect(dsn) as other:
+        one.execute("LISTEN psy")
+        one.execute('LISTEN "Psy 2"')
+        assert [row[0] for row in one.execute("SELECT pg_listening_channels()")] == ["psy", "Psy 2"]
+        other.execute("NOTIFY psy, 'undone'")
+        other.rollback()
+        for channel, payload in [("psy", "1"), ("Psy 2", "\u00e9"), ("psy", "1"), ("psy", "x" * 7999)]:
+            other.execute("SELECT pg_notify(%s, %s)", (channel, payload))
+        other.commit()
+        told = [(n.channel, n.payload, n.pid) for n in one.notifies(timeout=30, stop_after=3)]
+        pid = other.info.backend_pid
+        assert told == [("psy", "1", pid), ("Psy 2", "\u00e9", pid), ("psy", "x" * 7999, pid)], told
+        one.execute("NOTIFY psy")
+        (own,) = one.notifies(timeout=30, stop_after=1)
+        assert (own.channel, own.payload, own.pid) == ("psy", "", one.info.backend_pid), own
+        one.execute("UNLISTEN *")
+        one.execute("NOTIFY psy")
+        assert list(one.notifies(timeout=0)) == []
+        try:
+            other.execute("SELECT pg_notify('psy', %s)", ("x" * 8000,))
+            raise AssertionError("a payload that is too long")
+        except psycopg.errors.InvalidParameterValue:
+            pass
     print("psycopg", psycopg.__version__, "ok")
 
 

@@ -7,7 +7,7 @@ use super::message::{Codes, Format};
 use bytes::{BufMut, BytesMut};
 use sardonyx::schema::Value;
 use sardonyx_sql::{
-    Notice, ResultColumn, SqlError, SqlType, TransactionStatus, encode_binary, encode_text,
+    Message, Notice, ResultColumn, SqlError, SqlType, TransactionStatus, encode_binary, encode_text,
 };
 
 /// The bytes that are to be sent.
@@ -266,6 +266,17 @@ impl Answers<'_> {
                 field(body, b'P', &position.to_string());
             }
             body.put_u8(0);
+        });
+    }
+
+    /// What another session, or its own, notified of.
+    pub fn notification(&mut self, message: &Message) {
+        self.message(b'A', |body| {
+            body.put_u32(message.process);
+            for part in [&message.channel, &message.payload] {
+                body.put_slice(part);
+                body.put_u8(0);
+            }
         });
     }
 

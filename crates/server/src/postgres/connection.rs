@@ -13,9 +13,12 @@ use crate::server::{Shared, rights_of};
 use crate::slow_statements::TEXT_BYTES_MAX;
 use crate::spans;
 use bytes::BytesMut;
-use sardonyx_sql::{Reason, SessionOptions, SqlError, record_error};
+use sardonyx_base::channels::WAITING_BYTES_MAX;
+use sardonyx_sql::{Event, Reason, SessionOptions, SqlError, code, record_error};
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
@@ -102,6 +105,7 @@ async fn run(
             user: user.clone(),
             // The client's own goes before it.
             parameters: limit.chain(parameters).collect(),
+            process,
         };
         sardonyx_sql::Session::new(shared.database.clone(), options)
     });
@@ -156,6 +160,14 @@ impl Serving<'_> {
     async fn until_its_end(&mut self) -> io::Result<Option<SqlError>> {
         let interrupt = self.entry.interrupt();
         loop {
+            if self
+                .session
+                .sql()
+                .inbox()
+                .is_some_and(|inbox| inbox.is_over())
+            {
+                return Ok(Some(too_far_behind()));
+            }
             let wants = self.session.receive(&mut self.receiver.incoming().input);
             match wants {
                 Ok(Wants::Bytes) => {}
@@ -176,20 +188,56 @@ impl Serving<'_> {
                 }
                 Err(error) => return Ok(Some(SqlError::new(error.code(), error.to_string()))),
             }
-            let received = match self.session.sql().idle_limit() {
-                None => self.receiver.receive().await?,
-                Some((limit, error)) => match timeout(limit, self.receiver.receive()).await {
-                    Ok(received) => received?,
-                    Err(_) => return Ok(Some(error)),
-                },
-            };
-            match received {
-                Received::Bytes => {}
-                Received::Refused(memory) => return Ok(Some(SqlError::from(memory))),
-                Received::Closed => return Ok(None),
-                Received::Stop => {
+            match self.receive().await? {
+                Err(error) => return Ok(Some(error)),
+                Ok(Received::Bytes) => {}
+                Ok(Received::Refused(memory)) => return Ok(Some(SqlError::from(memory))),
+                Ok(Received::Closed) => return Ok(None),
+                Ok(Received::Stop) => {
                     let text = "the server is stopped: connect again when it is back";
                     return Ok(Some(SqlError::new("57P01", text.to_string())));
+                }
+            }
+        }
+    }
+
+    /// Waits for bytes. Meanwhile the client is told what comes for its session, unless it is in a transaction. An inner
+    /// error is why its connection ends.
+    async fn receive(&mut self) -> io::Result<Result<Received, SqlError>> {
+        let limit = self.session.sql().idle_limit();
+        let until = limit.map(|(limit, error)| (tokio::time::Instant::now() + limit, error));
+        let for_messages = self.session.is_idle();
+        loop {
+            let inbox = self.session.sql().inbox();
+            let event = poll_fn(|context| match inbox {
+                Some(inbox) => inbox.poll(for_messages, context),
+                None => Poll::Pending,
+            });
+            let timeout = async {
+                match &until {
+                    Some((until, _)) => tokio::time::sleep_until(*until).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let event = tokio::select! {
+                received = self.receiver.receive() => return received.map(Ok),
+                event = event => event,
+                () = timeout => match until {
+                    Some((_, error)) => return Ok(Err(error)),
+                    None => continue,
+                },
+            };
+            match event {
+                Event::Over => return Ok(Err(too_far_behind())),
+                Event::Messages => {
+                    let mut client = Answered {
+                        outgoing: &mut self.outgoing,
+                        shared: self.shared,
+                        user: self.user,
+                        span: None,
+                    };
+                    self.session.notify(&mut self.output, &mut client).await?;
+                    client.outgoing.send(&mut self.output).await?;
                 }
             }
         }
@@ -236,6 +284,14 @@ impl Serving<'_> {
         }
         ended.map(drop)
     }
+}
+
+/// That more notifications wait for a session than are kept.
+fn too_far_behind() -> SqlError {
+    let text = format!("more than {WAITING_BYTES_MAX} bytes of notifications wait for the session");
+    let mut error = SqlError::new(code::PROGRAM_LIMIT, text);
+    error.hint = Some("Read them as they come, and end transactions soon.".into());
+    error
 }
 
 /// Logs a connection that ended within a copy: nothing of the copy is kept, and the client may not learn it.

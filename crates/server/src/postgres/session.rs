@@ -135,6 +135,13 @@ impl Session {
         is_lost.then(|| SqlError::new(code::CONNECTION_FAILURE, text))
     }
 
+    /// Whether its client may be told what comes unasked: nothing that it began is without an end.
+    pub fn is_idle(&self) -> bool {
+        let is_done = self.replies.is_empty() && self.rest_of_query.is_none();
+        let is_plain = !self.skipping && self.copying.is_none() && !self.part.has_begun();
+        is_done && is_plain && self.sql.is_between()
+    }
+
     /// How many steps the next run has.
     pub fn steps(&self) -> usize {
         self.complete.0

@@ -3,7 +3,7 @@
 use crate::common::{Socket, postgres_alone, query, small};
 use sardonyx_server::metrics::Protocol;
 use sardonyx_server::{Doors, Endpoint, Following, Lease, Options, Server};
-use sardonyx_sql::Database;
+use sardonyx_sql::{Database, Outcome, Session, SessionOptions, Step};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -128,6 +128,19 @@ fn answer_of_ping(doors: &Doors) -> String {
     String::from_utf8(answer.to_vec()).unwrap()
 }
 
+/// Notifies the channel `a` from a session of the program's own.
+fn notify(database: &Arc<Database>) {
+    let mut session = Session::new(database.clone(), SessionOptions::default()).unwrap();
+    let statement = session.prepare("NOTIFY a", &[]).unwrap().remove(0);
+    let execute = Step::Execute {
+        statement,
+        parameters: Vec::new(),
+        rows_max: 0,
+    };
+    let outcomes = sardonyx_base::parking::wait(session.run(vec![execute, Step::Sync]));
+    assert!(matches!(outcomes[0], Outcome::Done(_)), "{outcomes:?}");
+}
+
 #[test]
 fn without_its_lease_a_server_sends_no_answer_not_even_of_what_it_has_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -139,13 +152,20 @@ fn without_its_lease_a_server_sends_no_answer_not_even_of_what_it_has_read() {
         let held = held.clone();
         Lease::while_held(move || held.load(Ordering::SeqCst))
     };
-    let server = Server::start_at(database, everywhere(), &doors, lease).unwrap();
+    let server = Server::start_at(database.clone(), everywhere(), &doors, lease).unwrap();
     let mut socket = connect(&doors, Protocol::Postgres);
     startup(&mut socket);
     socket.until(b'Z');
     socket.send(&query("SELECT 1"));
     assert!(socket.until(b'Z').contains('D'));
+    let mut listener = connect(&doors, Protocol::Postgres);
+    startup(&mut listener);
+    listener.until(b'Z');
+    listener.send(&query("LISTEN a"));
+    listener.until(b'Z');
     held.store(false, Ordering::SeqCst);
+    notify(&database);
+    assert_eq!(listener.rest(), []);
     socket.send(&query("SELECT 1"));
     assert_eq!(socket.rest(), []);
     let told = get(&doors, "/readyz");

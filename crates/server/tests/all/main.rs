@@ -10,6 +10,7 @@ mod http;
 mod keys_by_sql;
 mod long_statements;
 mod memory;
+mod notifications;
 mod postgres;
 mod redis;
 mod reload;

@@ -164,6 +164,10 @@ impl Session {
                     };
                     failed = false;
                     is_in_failure = status == TransactionStatus::Failed;
+                    // Behind the answers to all that may have notified.
+                    if parts.len() == 0 {
+                        self.notify(output, to).await?;
+                    }
                     may_fail = parts.next().unwrap_or(false);
                     self.ready(syncs, status, output);
                 }
@@ -232,6 +236,29 @@ impl Session {
             self.sql.fail();
         }
         true
+    }
+
+    /// Says what came for the session, unless it is in a transaction.
+    ///
+    /// # Errors
+    /// The client does not take it.
+    pub async fn notify(
+        &mut self,
+        output: &mut BytesMut,
+        to: &mut impl Send,
+    ) -> std::io::Result<()> {
+        while self.sql.is_between() {
+            let messages = self.sql.inbox().map(|inbox| inbox.take(ANSWER_BYTES));
+            let Some(messages) = messages.filter(|messages| !messages.is_empty()) else {
+                break;
+            };
+            let mut answers = Answers(output);
+            messages.iter().for_each(|one| answers.notification(one));
+            if output.len() >= ANSWER_BYTES {
+                to.send(output).await?;
+            }
+        }
+        Ok(())
     }
 
     fn ready(&mut self, syncs: u64, status: TransactionStatus, output: &mut BytesMut) {
