@@ -287,7 +287,7 @@ impl Database {
         &self.unsettled
     }
 
-    /// Itself, for what may come when it is gone.
+    /// Itself, for those who do not keep it open.
     pub(crate) fn itself(&self) -> Weak<Database> {
         self.itself.clone()
     }

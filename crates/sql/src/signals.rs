@@ -3,7 +3,7 @@
 //!
 //! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
 //! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: whoever waits for that says so ([`Posted::durable`]). If nobody does, a thread finds out.
+//! transaction is durable: the caller that waits for that says so ([`Posted::durable`]). Without one a thread finds out.
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
@@ -257,7 +257,7 @@ impl Posted {
 }
 
 impl Drop for Posted {
-    /// Whoever waited for the transaction does not wait any more, or never did.
+    /// No caller waits for the transaction any more, or none ever did.
     fn drop(&mut self) {
         if self.is_left
             && let Some(database) = self.database.upgrade()
