@@ -13,15 +13,6 @@ pub enum Answer {
     Notice(String),
 }
 
-/// What a session notified of, as a text for people.
-pub fn notified(channel: &str, payload: &str, process: i32) -> String {
-    let with = match payload {
-        "" => String::new(),
-        payload => format!(" with payload \"{payload}\""),
-    };
-    format!("notification \"{channel}\"{with} received from session {process}")
-}
-
 /// The rows of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rows {

@@ -1,6 +1,6 @@
 //! A database that this process has opened, for a shell: the SQL layer without a server.
 
-use super::answer::{Answer, Column, ColumnKind, Rows, notified};
+use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use super::text::Statement;
@@ -77,13 +77,6 @@ impl Local {
                 Outcome::Failed(error) => return Err(refused(error)),
                 Outcome::Skipped | Outcome::Synced(_) => {}
             }
-        }
-        if let Some(inbox) = self.session.inbox().filter(|_| self.session.is_between()) {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            answers.extend(inbox.take(usize::MAX).iter().map(|one| {
-                let (channel, payload) = (text(&one.channel), text(&one.payload));
-                Answer::Notice(notified(&channel, &payload, one.process as i32))
-            }));
         }
         Ok(answers)
     }

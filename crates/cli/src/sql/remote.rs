@@ -1,6 +1,6 @@
 //! A server that speaks PostgreSQL's protocol, for a shell.
 
-use super::answer::{Answer, Column, ColumnKind, Rows, notified};
+use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use super::tag::{Named, may_give_rows};
@@ -133,15 +133,10 @@ where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = std::future::poll_fn(|cx| connection.poll_message(cx)).await {
-        let text = match message {
-            AsyncMessage::Notice(notice) => format!("{}: {}", notice.severity(), notice.message()),
-            AsyncMessage::Notification(one) => {
-                notified(one.channel(), one.payload(), one.process_id())
-            }
-            _ => continue,
-        };
-        // Nobody listens any more only at the end.
-        let _ = told.send(text);
+        if let AsyncMessage::Notice(notice) = message {
+            // Nobody listens any more only at the end.
+            let _ = told.send(format!("{}: {}", notice.severity(), notice.message()));
+        }
     }
 }
 
