@@ -173,7 +173,7 @@ impl StopHost {
     }
 }
 
-/// How far a host follows.
+/// How far a host follows. The default: it has not begun to, or serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Followed {
     /// Entries of the store's log before this number are here.
@@ -374,6 +374,7 @@ impl Host {
                 if let Some((replica, _)) = self.following.take() {
                     replica.close();
                 }
+                *self.followed.lock() = Followed::default();
                 let term = TermRecord::new(replacement.record, asked);
                 Ok(Next::Serve(Box::new(Term::begin(self, term)?)))
             }

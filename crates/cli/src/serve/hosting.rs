@@ -313,8 +313,13 @@ impl<'a> Hosting<'a> {
                         Some(host) => format!("host {host} serves the database"),
                         None => "no host serves the database now".to_string(),
                     };
-                    let entry = followed.next_entry.saturating_sub(1);
-                    format!("{serving}; this one, {name}, follows up to entry {entry} of the log")
+                    match followed.next_entry {
+                        0 => format!("{serving}; this one, {name}, is about to follow"),
+                        next => format!(
+                            "{serving}; this one, {name}, follows up to entry {} of the log",
+                            next - 1
+                        ),
+                    }
                 }
             }
         };
