@@ -216,18 +216,29 @@ impl Witness {
         Ok(questions)
     }
 
-    /// The SQLSTATE with which a host sends clients away; none: it serves.
-    pub fn sent_away(&self, host: usize) -> anyhow::Result<Option<String>> {
+    /// The SQLSTATE with which a host sends clients away, or another text if there is none, and the message; none: it serves.
+    pub fn sent_away(&self, host: usize) -> Option<(String, String)> {
         let ports = [self.ports[host]];
-        match self.runtime.block_on(connect(&ports)) {
-            Ok(_) => Ok(None),
-            Err(error) => {
-                let code = error.downcast_ref::<tokio_postgres::Error>();
-                let code = code.and_then(tokio_postgres::Error::code);
-                Ok(Some(
-                    code.map_or(format!("{error:#}"), |code| code.code().into()),
-                ))
+        let error = self.runtime.block_on(connect(&ports)).err()?;
+        let of_host = error.downcast_ref::<tokio_postgres::Error>();
+        let of_host = of_host.and_then(tokio_postgres::Error::as_db_error);
+        Some(match of_host {
+            Some(told) => (told.code().code().into(), told.message().into()),
+            None => (format!("{error:#}"), String::new()),
+        })
+    }
+
+    /// Waits until a host follows the log, which it says to clients that it sends away.
+    pub fn follows(&self, host: usize, patience: Duration) -> anyhow::Result<()> {
+        let until = Instant::now() + patience;
+        loop {
+            let said = self.sent_away(host).map(|(_, said)| said);
+            let said = said.unwrap_or_default();
+            if said.contains("follows up to entry") {
+                return Ok(());
             }
+            ensure!(Instant::now() < until, "a host does not follow: {said:?}");
+            std::thread::sleep(PAUSE);
         }
     }
 
