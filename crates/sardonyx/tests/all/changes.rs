@@ -254,6 +254,7 @@ struct World {
     replayed: BTreeMap<u64, Customer>,
     next: JournalPosition,
     columns: usize,
+    columns_max: usize,
     reads: bool,
 }
 
@@ -290,6 +291,7 @@ impl World {
             replayed: BTreeMap::new(),
             next: JournalPosition::START,
             columns: 0,
+            columns_max: 3,
             reads: true,
         }
     }
@@ -349,7 +351,7 @@ impl World {
                 self.tables = Some(open(&self.disk, small()));
                 self.customers = self.tables.as_ref().unwrap().table().unwrap();
             }
-            1 if self.columns < 3 => {
+            1 if self.columns < self.columns_max => {
                 let name = format!("more_{}", self.columns);
                 self.columns += 1;
                 let tables = self.tables.as_ref().unwrap();
@@ -402,18 +404,21 @@ fn what_is_replayed_of_the_changes_is_the_table_at_any_time() {
 #[test]
 fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
     let mut cut = 0;
-    for seed in 0..4 {
+    for seed in 0..2 {
         let few = small().journal_retention(Retention::KeepBytes(200_000));
         let mut world = World::new(seed, few);
-        world.reads = false;
+        (world.reads, world.columns_max) = (false, 20);
         let begin = world.tables.as_ref().unwrap().changes(..);
         assert_eq!(begin.unwrap().count(), 0);
-        for _ in 0..12 {
-            for _ in 0..100 {
+        for _ in 0..150 {
+            for _ in 0..4 {
                 world.step();
             }
             let tables = world.tables.as_ref().unwrap();
             let kept = changes(tables);
+            let Some(first) = kept.first().map(Change::position) else {
+                continue;
+            };
             // Rows of which nothing is kept from before are what their oldest change says.
             let mut rows = BTreeMap::new();
             for change in &kept {
@@ -427,7 +432,6 @@ fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
                 assert_eq!(world.rows.get(&id), row.as_ref(), "seed {seed}");
             }
             // What is older is not kept: that is an error for who names a position there.
-            let first = kept[0].position();
             let older = JournalPosition { group: 1, row: 0 };
             if let Err(error) = tables
                 .changes(older..)
