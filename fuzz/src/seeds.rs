@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{Options, Shape, record};
 use sardonyx_multilevel::counter::{Add, Counter, Set};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};

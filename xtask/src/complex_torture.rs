@@ -12,7 +12,7 @@ use crate::witness;
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx::GroupLimits;
+use sardonyx::disk::GroupLimits;
 use sardonyx_lab::complex_objects::workload::{Generator, Mix, References, Scale, Transaction};
 use sardonyx_lab::complex_objects::{ComplexObjects, Handling, Setting};
 use sardonyx_multilevel::{PageLog, Strategy};

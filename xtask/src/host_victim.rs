@@ -64,7 +64,7 @@ pub fn options(store: &str) -> anyhow::Result<Options> {
     Ok(Options::new()
         .store(RemoteLog::new(open(store, &probe)?))
         .segment_bytes(4 << 20)
-        .group_limits(sardonyx::GroupLimits::for_segments(4 << 20))
+        .group_limits(sardonyx::disk::GroupLimits::for_segments(4 << 20))
         .log_bytes_max(16 << 20)
         .closing_checkpoint(Duration::ZERO)
         .wait_for_lock(Duration::from_secs(10)))

@@ -10,7 +10,7 @@ use crate::multilevel_torture::verify_sound;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx::GroupLimits;
+use sardonyx::disk::GroupLimits;
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_workload::random::Random;

@@ -9,7 +9,8 @@
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::Args;
-use sardonyx::{Durability, Error, Options, Procedure, Registered, Shape, Tables};
+use sardonyx::procedures::{Procedure, Registered};
+use sardonyx::{Durability, Error, Options, Shape, Tables};
 use sardonyx_benchmark::debit_credit::load::load;
 use sardonyx_benchmark::debit_credit::requests::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use sardonyx_benchmark::debit_credit::schema::Schema;
@@ -114,7 +115,7 @@ impl Setting {
             },
             _ => Shape::Threadless,
         };
-        let limits = sardonyx::GroupLimits {
+        let limits = sardonyx::disk::GroupLimits {
             group_bytes: 512 << 10,
             transaction_bytes: 4 << 20,
             ..Default::default()

@@ -157,7 +157,7 @@ fn of_tables(error: &sardonyx::Error) -> sdx_status {
 fn is_of_ended_snapshot(error: &sardonyx::Error) -> bool {
     let first: Option<&dyn std::error::Error> = Some(error.cause().get());
     let mut causes = std::iter::successors(first, |error| error.source());
-    causes.any(|error| error.is::<sardonyx::SnapshotEnded>())
+    causes.any(|error| error.is::<sardonyx::errors::SnapshotEnded>())
 }
 
 /// The error and what it comes from, which the libraries' messages contain mostly.

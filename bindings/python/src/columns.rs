@@ -6,7 +6,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sardonyx::schema::{Column, Schema, Type, ValueRef};
-use sardonyx::{Error, ReadRow};
+use sardonyx::rows::ReadRow;
+use sardonyx::Error;
 
 /// A column's buffers.
 pub struct Buffers {

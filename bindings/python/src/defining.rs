@@ -4,7 +4,8 @@
 //!
 //! Dropping it closes the queue, which aborts it.
 
-use sardonyx::{Driving, Error, Inside, OpenTransaction, Tables, Transaction};
+use sardonyx::low_level::{Driving, Inside};
+use sardonyx::{Error, OpenTransaction, Tables, Transaction};
 use sardonyx_base::process::Process;
 use std::fmt;
 use std::sync::Arc;

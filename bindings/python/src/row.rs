@@ -5,7 +5,8 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Error, ReadRow};
+use sardonyx::rows::ReadRow;
+use sardonyx::Error;
 use std::sync::Arc;
 
 /// A row's values, with what says their names.

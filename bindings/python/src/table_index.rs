@@ -9,7 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{CountedRows, Error, ReadIndex, ReadRow};
+use sardonyx::rows::{CountedRows, ReadIndex, ReadRow};
+use sardonyx::Error;
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ impl Range {
     /// What is wanted of the rows of a table.
     pub fn of_rows<S: CountedRows>(
         &self,
-        rows: &sardonyx::Rows<S>,
+        rows: &sardonyx::rows::Rows<S>,
         want: &Want,
     ) -> Result<Got, Error> {
         match self.index() {

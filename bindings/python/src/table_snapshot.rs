@@ -6,7 +6,8 @@ use crate::row::{dictionary_of, found, key, no_row, values};
 use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
-use sardonyx::{Error, Rows as Reading, Snapshot, SpaceSnapshot};
+use sardonyx::rows::{Rows as Reading, SpaceSnapshot};
+use sardonyx::{Error, Snapshot};
 use std::sync::Mutex;
 
 /// All tables at one commit, from ``tables.snapshot()``. Nobody waits for it; what changes meanwhile is kept

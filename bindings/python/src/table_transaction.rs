@@ -9,13 +9,15 @@ use crate::table_index::{Got, Index, Range, Rows, Source, Want};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use sardonyx::{Error, Inside, Migrating, OpenTransaction, RETRIES_ASIDE, Transaction};
+use sardonyx::low_level::Inside;
+use sardonyx::schema::Migrating;
+use sardonyx::{Error, OpenTransaction, Tables, Transaction};
 use std::sync::{Arc, Mutex};
 
 /// A transaction on tables, from ``tables.transaction()``.
 #[pyclass(extends = Definitions, frozen, module = "sardonyx")]
 pub struct TableTransaction {
-    tables: Arc<sardonyx::Tables>,
+    tables: Arc<Tables>,
     inside: Inside,
     running: Mutex<Option<Running>>,
 }
@@ -94,7 +96,7 @@ fn called<'py>(
 }
 
 impl TableTransaction {
-    pub(crate) fn new(tables: Arc<sardonyx::Tables>, inside: Inside) -> Self {
+    pub(crate) fn new(tables: Arc<Tables>, inside: Inside) -> Self {
         TableTransaction {
             tables,
             inside,
@@ -103,7 +105,7 @@ impl TableTransaction {
     }
 
     /// One that runs already.
-    fn running(tables: &Arc<sardonyx::Tables>, inside: &Inside, running: Running) -> Self {
+    fn running(tables: &Arc<Tables>, inside: &Inside, running: Running) -> Self {
         let this = TableTransaction::new(Arc::clone(tables), inside.clone());
         *lock(&this.running) = Some(running);
         this
@@ -170,7 +172,7 @@ impl TableTransaction {
     /// Calls a function with a transaction until it meets no other one.
     pub(crate) fn retry<'py>(
         py: Python<'py>,
-        tables: &Arc<sardonyx::Tables>,
+        tables: &Arc<Tables>,
         inside: &Inside,
         function: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -186,7 +188,7 @@ impl TableTransaction {
             }
             ended
         };
-        for _ in 0..RETRIES_ASIDE {
+        for _ in 0..Tables::RETRIES_ASIDE {
             let open = unless_raised(py, |waits| tables.begin_while(waits))?;
             match run(Running::Open(open)) {
                 Err(raised) if is_to_run_again(py, &raised) => {}

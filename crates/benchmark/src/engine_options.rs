@@ -1,6 +1,7 @@
 //! How an experiment opens a database, where it does not say otherwise.
 
-use sardonyx::{GroupLimits, Options};
+use sardonyx::Options;
+use sardonyx::disk::GroupLimits;
 
 /// The log of an experiment, unless it is told otherwise, in bytes.
 pub const LOG_BYTES: u64 = 2 << 30;

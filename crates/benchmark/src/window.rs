@@ -1,6 +1,7 @@
 //! Batches of requests on their way, at most so many of a client at once.
 
-use sardonyx::{BatchTicket, Error, ProcedureError};
+use sardonyx::Error;
+use sardonyx::procedures::{BatchTicket, ProcedureError};
 use std::collections::VecDeque;
 use std::time::Instant;
 

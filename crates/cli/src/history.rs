@@ -5,8 +5,9 @@
 //! now, so it is right also where old rows are no longer kept.
 
 use crate::target::{Files, Target};
-use sardonyx::zerocopy::FromBytes;
-use sardonyx::{JournalRow, TableSpace};
+use sardonyx::journals::JournalRow;
+use sardonyx::low_level::zerocopy::FromBytes;
+use sardonyx::procedures::TableSpace;
 use sardonyx_benchmark::debit_credit::run::client_and_number;
 use sardonyx_benchmark::debit_credit::schema::{Account, HistoryRow};
 use sardonyx_command::exit::{Exit, UsageError};

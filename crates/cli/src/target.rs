@@ -12,7 +12,8 @@
 
 use crate::store::StoreOption;
 use anyhow::Context;
-use sardonyx::{GroupLimits, Options, Tables};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Options, Tables};
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{self, UsageError};
 use sardonyx_command::output::Output;

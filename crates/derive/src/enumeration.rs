@@ -47,6 +47,7 @@ pub(crate) fn expand(
         "Sardonyx stores `{name}` as a `{number}`, and a variant has a number beyond it: add `#[repr(u32)]`, or another \
          that has room"
     );
+    let declared = quote!(#path::declared);
     Ok(quote! {
         const _: () = {
             #(::core::assert!(
@@ -56,24 +57,24 @@ pub(crate) fn expand(
             );)*
         };
         #[automatically_derived]
-        impl #path::KeyValues for #name {
-            fn each(&self, each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>)) {
-                each(#path::StoredField::to_value(self));
+        impl #declared::KeyValues for #name {
+            fn each(&self, each: &mut dyn ::core::ops::FnMut(#declared::schema::ValueRef<'_>)) {
+                each(#declared::StoredField::to_value(self));
             }
         }
         #[automatically_derived]
-        impl #path::StoredField for #name {
-            const KIND: #path::schema::Type = #path::schema::Type::#kind;
+        impl #declared::StoredField for #name {
+            const KIND: #declared::schema::Type = #declared::schema::Type::#kind;
             type Key<'k> = &'k Self;
 
-            fn to_value(&self) -> #path::schema::ValueRef<'_> {
-                #path::schema::ValueRef::Int(match self {
+            fn to_value(&self) -> #declared::schema::ValueRef<'_> {
+                #declared::schema::ValueRef::Int(match self {
                     #(#name::#variants => #name::#variants as i128,)*
                 })
             }
 
-            fn from_value(value: #path::schema::ValueRef<'_>) -> ::core::option::Option<Self> {
-                let #path::schema::ValueRef::Int(number) = value else {
+            fn from_value(value: #declared::schema::ValueRef<'_>) -> ::core::option::Option<Self> {
+                let #declared::schema::ValueRef::Int(number) = value else {
                     return ::core::option::Option::None;
                 };
                 #(if number == #name::#variants as i128 {

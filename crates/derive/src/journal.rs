@@ -46,7 +46,7 @@ pub(crate) fn expand(
     let declared = quote!(#path::declared);
     Ok(quote! {
         #[automatically_derived]
-        impl #path::JournalRow for #name {
+        impl #declared::JournalRow for #name {
             const NAME: &'static str = #journal;
             const PLAIN: ::core::option::Option<usize> = ::core::option::Option::None;
 
@@ -83,7 +83,7 @@ pub(crate) fn expand(
 
         #[automatically_derived]
         impl #declared::FormattedRow for #name {
-            const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
+            const FIELDS: &'static [(&'static str, #declared::schema::Type, bool)] = &[#((
                 #names,
                 <#types as #declared::StoredField>::KIND,
                 <#types as #declared::StoredField>::NULLABLE,

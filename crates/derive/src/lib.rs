@@ -48,7 +48,7 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
 
 /// Implements `sardonyx::Record` for a struct with named fields: it is a row of the table that
 /// `#[record(table = "…", key = field)]` names, its fields are columns. The key may be several fields:
-/// `key = (first, second)`. For an enum without fields it implements `sardonyx::StoredField`: it is stored as its
+/// `key = (first, second)`. For an enum without fields it implements `sardonyx::types::StoredField`: it is stored as its
 /// number, a `u8` unless `repr` says another integer.
 ///
 /// `#[record(crate = my::path)]` names the module that stands in for `sardonyx`.
@@ -59,7 +59,7 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
 /// `#[field(check = "sum >= 0")]` a condition, and `#[field(references("customers", id))]` a reference, with `cascade` as third
 /// argument if rows go with the one that they refer to. A table that is there and lacks some of it is refused.
 ///
-/// `#[record(journal = "…")]` implements `sardonyx::JournalRow` instead, for rows that are appended to a journal.
+/// `#[record(journal = "…")]` implements `sardonyx::journals::JournalRow` instead, for rows that are appended to a journal.
 #[proc_macro_derive(Record, attributes(record, field))]
 pub fn derive_record(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

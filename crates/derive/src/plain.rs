@@ -33,12 +33,12 @@ pub(crate) fn plain(item: TokenStream) -> Result<TokenStream, Error> {
         #[derive(
             ::core::clone::Clone,
             ::core::marker::Copy,
-            ::sardonyx::zerocopy::FromBytes,
-            ::sardonyx::zerocopy::IntoBytes,
-            ::sardonyx::zerocopy::Immutable,
-            ::sardonyx::zerocopy::KnownLayout,
+            ::sardonyx::low_level::zerocopy::FromBytes,
+            ::sardonyx::low_level::zerocopy::IntoBytes,
+            ::sardonyx::low_level::zerocopy::Immutable,
+            ::sardonyx::low_level::zerocopy::KnownLayout,
         )]
-        #[zerocopy(crate = "sardonyx::zerocopy")]
+        #[zerocopy(crate = "sardonyx::low_level::zerocopy")]
         #[repr(C)]
         #item
     })

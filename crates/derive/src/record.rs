@@ -121,38 +121,39 @@ fn expand_struct(
         Some(types[number])
     });
     let in_key: Vec<&Type> = in_key.collect();
+    let declared = quote!(#path::declared);
     let key_parts = 0..keys.len();
     let parts: Vec<Ident> = key_parts.map(|part| format_ident!("part_{part}")).collect();
     let (key_type, key_pattern) = match &in_key[..] {
         [only] => (
-            quote!(<#only as #path::StoredField>::Key<'k>),
+            quote!(<#only as #declared::StoredField>::Key<'k>),
             quote!(#(#parts)*),
         ),
         _ => (
-            quote!((#(<#in_key as #path::StoredField>::Key<'k>,)*)),
+            quote!((#(<#in_key as #declared::StoredField>::Key<'k>,)*)),
             quote!((#(#parts,)*)),
         ),
     };
     Ok(quote! {
         #[automatically_derived]
-        impl #path::Record for #name {
+        impl #declared::Record for #name {
             type Key<'k> = #key_type;
             type Ref<'a> = Self;
             type Columns = [u16; #count];
             const TABLE: &'static str = #table;
-            const PLAIN: ::core::option::Option<#path::declared::PlainLayout> =
+            const PLAIN: ::core::option::Option<#declared::PlainLayout> =
                 ::core::option::Option::None;
-            const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
+            const FIELDS: &'static [(&'static str, #declared::schema::Type, bool)] = &[#((
                 #names,
-                <#types as #path::StoredField>::KIND,
-                <#types as #path::StoredField>::NULLABLE,
+                <#types as #declared::StoredField>::KIND,
+                <#types as #declared::StoredField>::NULLABLE,
             ),)*];
 
-            fn declared() -> #path::schema::SchemaBuilder {
-                let mut schema = #path::schema::Schema::new();
+            fn declared() -> #declared::schema::SchemaBuilder {
+                let mut schema = #declared::schema::Schema::new();
                 #(
-                    schema = schema.column(#names, <#types as #path::StoredField>::KIND);
-                    if <#types as #path::StoredField>::NULLABLE {
+                    schema = schema.column(#names, <#types as #declared::StoredField>::KIND);
+                    if <#types as #declared::StoredField>::NULLABLE {
                         schema = schema.nullable();
                     }
                     #of_columns
@@ -164,12 +165,12 @@ fn expand_struct(
             }
 
             fn columns_in(
-                schema: &#path::schema::Schema,
+                schema: &#declared::schema::Schema,
                 table: &str,
-            ) -> ::core::result::Result<[u16; #count], #path::declared::TableError> {
-                #path::declared::find_columns(
-                    <Self as #path::Record>::TABLE,
-                    <Self as #path::Record>::FIELDS,
+            ) -> ::core::result::Result<[u16; #count], #declared::TableError> {
+                #declared::find_columns(
+                    <Self as #declared::Record>::TABLE,
+                    <Self as #declared::Record>::FIELDS,
                     schema,
                     table,
                 )
@@ -185,42 +186,42 @@ fn expand_struct(
 
             fn key_values(
                 key: &Self::Key<'_>,
-                each: &mut dyn ::core::ops::FnMut(#path::schema::ValueRef<'_>),
+                each: &mut dyn ::core::ops::FnMut(#declared::schema::ValueRef<'_>),
             ) {
                 let #key_pattern = key;
-                #(#path::KeyValues::each(#parts, each);)*
+                #(#declared::KeyValues::each(#parts, each);)*
             }
 
-            fn write_row<'v>(&'v self, columns: &[u16; #count], row: &mut #path::RowWriter<'v>) {
+            fn write_row<'v>(&'v self, columns: &[u16; #count], row: &mut #declared::RowWriter<'v>) {
                 #(row.set(
                     ::core::convert::From::from(columns[#write]),
-                    #path::StoredField::to_value(&self.#idents),
+                    #declared::StoredField::to_value(&self.#idents),
                 );)*
             }
 
             fn borrow_row<'a>(
-                found: #path::declared::Found<'a>,
+                found: #declared::Found<'a>,
                 columns: &[u16; #count],
-            ) -> ::core::result::Result<Self, #path::declared::TableError> {
-                <Self as #path::Record>::copy_row(found, columns)
+            ) -> ::core::result::Result<Self, #declared::TableError> {
+                <Self as #declared::Record>::copy_row(found, columns)
             }
 
-            fn read_row<P: #path::declared::PageRead + ?Sized>(
+            fn read_row<P: #declared::PageRead + ?Sized>(
                 columns: &[u16; #count],
-                row: &#path::RowRef<'_, P>,
-            ) -> ::core::result::Result<Self, #path::declared::TableError>
+                row: &#declared::RowRef<'_, P>,
+            ) -> ::core::result::Result<Self, #declared::TableError>
             where
-                #path::declared::TableError: ::core::convert::From<P::Error>,
+                #declared::TableError: ::core::convert::From<P::Error>,
             {
                 ::core::result::Result::Ok(#name {
                     #(#idents: {
                         let column = ::core::convert::From::from(columns[#places]);
                         let value = row.get_at(column)?;
-                        match <#types as #path::StoredField>::from_value(value) {
+                        match <#types as #declared::StoredField>::from_value(value) {
                             ::core::option::Option::Some(value) => value,
                             ::core::option::Option::None => {
                                 return ::core::result::Result::Err(
-                                    #path::declared::no_value_of_field(#table, #names, value),
+                                    #declared::no_value_of_field(#table, #names, value),
                                 );
                             }
                         }

@@ -5,7 +5,8 @@
 
 use crate::failure::Failure;
 use crate::reply::Reply;
-use sardonyx::{Committed, Transaction};
+use sardonyx::Transaction;
+use sardonyx::low_level::Committed;
 
 /// Functions that clients call by name.
 pub trait Functions: Send + Sync {

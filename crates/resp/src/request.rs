@@ -14,9 +14,10 @@ use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::pending::Pending;
 use crate::reply::Reply;
-use sardonyx::{
-    Committed, Prefetch, Procedure, ProcedureError, SpaceSnapshot, TableSpace, Transaction,
-};
+use sardonyx::Transaction;
+use sardonyx::low_level::Committed;
+use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
+use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

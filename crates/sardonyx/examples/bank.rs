@@ -6,7 +6,8 @@
 //!
 //! Run it twice on the same directory: the second run goes on where the first ended.
 
-use sardonyx::{Error, Journal, Procedure, Table, TableSpace, Tables, Transaction, record};
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Error, Journal, Table, Tables, Transaction, record};
 use std::path::PathBuf;
 
 record! {

@@ -35,6 +35,7 @@ pub struct Backup {
 }
 
 /// What is backed up.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Source<'a, P: ?Sized> {
     /// The pages of one commit.
@@ -53,6 +54,7 @@ pub struct Source<'a, P: ?Sized> {
 /// # Errors
 /// [`Error::Refused`] if the directory holds anything; what the reading or the disk says. Nothing is left
 /// behind then.
+#[doc(hidden)]
 pub fn write<P>(
     destination: &Path,
     mut source: Source<'_, P>,

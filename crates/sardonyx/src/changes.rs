@@ -33,13 +33,14 @@
 //! ```
 //!
 //! Changes are kept of the tables that a program, or `sardonyx changes --keep`, names, from then on. They are in the commit
-//! groups, as rows of journals are, and kept as long: [`Retention`](crate::Retention). A position that is older than what is
-//! kept is an error that says the oldest ([`Error::Unavailable`]).
+//! groups, as rows of journals are, and kept as long: [`Retention`](crate::journals::Retention). A position that is older
+//! than what is kept is an error that says the oldest ([`Error::Unavailable`]).
 
-use crate::{Error, JournalPosition, OneRow, RowRef, Tables};
+use crate::{Error, Tables};
+use sardonyx_rows::{OneRow, RowRef};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::range::OwnedRow;
-use sardonyx_storage::journal::{JournalError, RowRange};
+use sardonyx_storage::journal::{JournalError, JournalPosition, Retention, RowRange};
 use sardonyx_storage::log::segment::Segments;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_table::TableSpace;
@@ -59,10 +60,10 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
-    /// ([`Retention::Nothing`](crate::Retention::Nothing)); those of [`Tables::run`].
+    /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); those of [`Tables::run`].
     pub fn keep_changes(&self, table: &str) -> Result<bool, Error> {
         self.kernel.check()?;
-        if self.kernel.engine().manifest().journal == crate::Retention::Nothing {
+        if self.kernel.engine().manifest().journal == Retention::Nothing {
             return Err(JournalError::NotKept.into());
         }
         self.run(|tx| tx.keep_changes(table))

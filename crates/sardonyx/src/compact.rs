@@ -43,8 +43,8 @@ impl Options {
     /// A database whose files would not be smaller stays as it is ([`Compaction::changed`]): one that was never used, or was
     /// compacted before.
     ///
-    /// Journals are not touched; they have their [`Retention`](crate::Retention). Areas of operations stay where they are,
-    /// so their pages are not fewer. Memory that processes share is not compacted, and neither is a
+    /// Journals are not touched; they have their [`Retention`](crate::journals::Retention). Areas of operations stay where
+    /// they are, so their pages are not fewer. Memory that processes share is not compacted, and neither is a
     /// database whose log is in a store. A standby of the database needs a copy
     /// of its directory afterwards.
     ///

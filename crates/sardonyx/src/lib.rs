@@ -104,7 +104,6 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");
 
-#[doc(hidden)]
 pub mod backup;
 pub mod changes;
 mod compact;
@@ -128,74 +127,82 @@ mod statistics;
 mod tables;
 mod ticket;
 
-pub use backup::Backup;
-pub use compact::Compaction;
 pub use error::Error;
-#[doc(hidden)]
-pub use error::interruption;
-#[doc(hidden)]
-pub use inside::{Driving, Inside};
 #[cfg(feature = "memory")]
 pub use memory::Memory;
-#[doc(hidden)]
-pub use migrations::Migrating;
-pub use migrations::{Migration, MigrationError};
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
 pub use run_options::RunOptions;
 pub use snapshot::Snapshot;
-pub use statistics::Statistics;
-#[doc(hidden)]
-pub use tables::{Begun, Committed, Reached, Turn, is_to_run_again};
-pub use tables::{JournalRows, OpenTransaction, RETRIES_ASIDE, Tables};
-pub use ticket::{BatchTicket, Ticket};
+pub use tables::{OpenTransaction, Tables};
+pub use ticket::Ticket;
 
 /// Makes a struct with fields of any length a row of a table, an enum a field of one.
 pub use sardonyx_derive::Record;
-pub use sardonyx_rows::KeyValues;
-pub use sardonyx_rows::constraints::{Due, HeldReference};
-pub use sardonyx_rows::{
-    AnyRow, ColumnType, Field, Journal, JournalRow, Plain, Record, RecordColumn, RecordKey,
-    RowForm, StoredField, Table, field,
-};
-pub use sardonyx_rows::{Conflict, ConflictWith, TransactionEnded};
-pub use sardonyx_rows::{
-    CountedRows, DefineRows, ReadIndex, ReadRow, ReadRows, ScanRows, WriteRows,
-};
-pub use sardonyx_rows::{OneRow, RowError, RowRef, RowWriter, Rows};
-pub use sardonyx_rows::{RecordMut, RecordRow, RecordRows, RecordsOf};
-/// What rows are, known at run time; and types of fields that are no numbers.
-pub use sardonyx_rows::{schema, types};
-pub use sardonyx_serial::{
-    Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
-};
-pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
-pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention};
-pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
-pub use sardonyx_storage::page::Address;
-pub use sardonyx_storage::places::Directories;
-pub use sardonyx_storage::recovery::RecoveryReport;
-pub use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
-#[doc(hidden)]
-pub use sardonyx_table::{Beside, OpenChanges, OwnRow};
-pub use sardonyx_table::{
-    Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, Prefetch,
-    RebuildReport, RecordIndex, Row, SpaceSnapshot, TableSpace, Transaction, View, Walk,
-};
-/// What makes plain data of a struct; [`record!`] writes its derives.
-pub use zerocopy;
+pub use sardonyx_rows::{Field, Journal, Record, Table, field};
+pub use sardonyx_serial::{Durability, Shape};
+pub use sardonyx_table::{Transaction, View};
 
-/// Journals: positions of their rows, and rows of plain data.
-pub mod journals {
-    pub use sardonyx_rows::PlainJournalRow;
-}
-
-/// Disks: the real one and, with the feature `simulated-disk`, one in memory that can be crashed, for tests.
+/// Disks, where a database's files are on them, and the groups in which its log is written. With the feature
+/// `simulated-disk` a disk in memory that can be crashed, for tests.
 pub mod disk {
     pub use sardonyx_storage::disk::{Disk, RealDisk};
     #[cfg(feature = "simulated-disk")]
     pub use sardonyx_storage::disk::{Faults, SimulatedDisk};
+    pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+    pub use sardonyx_storage::places::Directories;
+}
+
+/// The errors of tables that an [`Error`] may have inside: [`Error::downcast_ref`] finds them.
+pub mod errors {
+    pub use crate::migrations::MigrationError;
+    pub use sardonyx_rows::{Conflict, ConflictWith, RowError, TransactionEnded};
+    pub use sardonyx_storage::store::SnapshotEnded;
+}
+
+/// Journals: types of their rows, positions of rows, and how long they are kept.
+pub mod journals {
+    pub use crate::tables::JournalRows;
+    pub use sardonyx_rows::{JournalRow, PlainJournalRow};
+    pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention};
+}
+
+/// Procedures: transactions that are registered once and submitted in batches, and exchanges with clients over them.
+pub mod procedures {
+    pub use crate::ticket::BatchTicket;
+    pub use sardonyx_serial::{Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered};
+    pub use sardonyx_table::{Prefetch, TableSpace};
+}
+
+/// Reports of a database's work: its figures, and the results of recovery, rebuilding and compaction.
+pub mod reports {
+    pub use crate::compact::Compaction;
+    pub use crate::statistics::Statistics;
+    pub use sardonyx_serial::StageTimes;
+    pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
+    pub use sardonyx_storage::recovery::RecoveryReport;
+    pub use sardonyx_table::RebuildReport;
+}
+
+/// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
+pub mod rows {
+    pub use sardonyx_rows::{
+        AnyRow, CountedRows, DefineRows, OneRow, ReadIndex, ReadRow, ReadRows, RecordMut,
+        RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows, ScanRows, WriteRows,
+    };
+    pub use sardonyx_table::{
+        Index, IndexRange, Marked, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, RecordIndex,
+        Row, SpaceSnapshot, Walk,
+    };
+}
+
+/// Schemas of tables, known at run time, and migrations from one to the next.
+pub mod schema {
+    #[doc(hidden)]
+    pub use crate::migrations::Migrating;
+    pub use crate::migrations::Migration;
+    pub use sardonyx_rows::schema::*;
 }
 
 /// Checkpoints at a standby on another host: a copy of the database there, and no copy here.
@@ -207,14 +214,39 @@ pub mod standby {
     };
 }
 
-/// What [`record!`] calls.
+/// Types of fields and keys: dates, times, decimals and UUIDs, and the traits for types of a program's own.
+pub mod types {
+    pub use sardonyx_rows::types::*;
+    pub use sardonyx_rows::{ColumnType, KeyValues, Plain, StoredField};
+}
+
+/// Parts for programs that build another face or a store on this engine: pages, turns, and what rows are in both.
+pub mod low_level {
+    #[doc(hidden)]
+    pub use crate::error::interruption;
+    #[doc(hidden)]
+    pub use crate::inside::{Driving, Inside};
+    #[doc(hidden)]
+    pub use crate::tables::{Begun, Committed, Reached, Turn, is_to_run_again};
+    pub use sardonyx_rows::constraints::{Due, HeldReference};
+    pub use sardonyx_rows::{RecordColumn, RecordKey, RowForm};
+    pub use sardonyx_storage::page::Address;
+    pub use sardonyx_storage::store::PageSnapshot;
+    #[doc(hidden)]
+    pub use sardonyx_table::{Beside, OpenChanges, OwnRow};
+    /// The derives of plain data; [`record!`](crate::record!) writes them.
+    pub use zerocopy;
+}
+
+/// The names that [`record!`] and the derives write.
 #[doc(hidden)]
 pub mod declared {
     pub use sardonyx_derive::plain_struct;
     pub use sardonyx_rows::nested_columns;
     pub use sardonyx_rows::{
-        FormattedRow, Found, JournalFormat, PlainJournalRow, PlainLayout, RowWriter, StoredField,
-        TableError, find_columns, no_value_of_field, record,
+        FormattedRow, Found, JournalFormat, JournalRow, KeyValues, PlainJournalRow, PlainLayout,
+        Record, RowRef, RowWriter, StoredField, TableError, find_columns, no_value_of_field,
+        record, schema,
     };
     pub use sardonyx_storage::store::PageRead;
 }

@@ -1,7 +1,8 @@
 //! Memory: transactions by ordinary loads and stores, shared by several processes.
 
+use crate::statistics::Statistics;
 use crate::ticket::Ticket;
-use crate::{Durability, Error, Options, RunOptions, Statistics};
+use crate::{Durability, Error, Options, RunOptions};
 use sardonyx_mapped::{RunError, Segment};
 use sardonyx_storage::recovery::RecoveryReport;
 use std::path::Path;

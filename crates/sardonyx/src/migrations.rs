@@ -88,7 +88,8 @@ impl Tables {
     ///
     /// ```
     /// use sardonyx::schema::{Schema, Type, Value};
-    /// use sardonyx::{Error, Migration, Tables};
+    /// use sardonyx::schema::Migration;
+    /// use sardonyx::{Error, Tables};
     ///
     /// fn open(path: &std::path::Path) -> Result<Tables, Error> {
     ///     let shop = Tables::open(path)?;

@@ -82,7 +82,8 @@
 //!
 //! Indexes are declared in a schema ([`TableNode::create_table`]) and are always ordered. Constraints are those of all tables,
 //! references among them; schemas change in transactions ([`Transaction::tables`], and the trait
-//! [`DefineRows`](crate::DefineRows)), which every node sees. A database of nodes' tables is opened by nodes alone. A page that all nodes change allows one commit a sync: rows that are changed by one node are best kept apart
+//! [`DefineRows`](crate::rows::DefineRows)), which every node sees. A database of nodes' tables is opened by
+//! nodes alone. A page that all nodes change allows one commit a sync: rows that are changed by one node are best kept apart
 //! from the others' by their keys.
 
 /// What all processes of loosely coupled nodes know, and nobody else.

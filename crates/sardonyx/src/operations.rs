@@ -5,7 +5,8 @@ mod snapshot;
 pub use snapshot::{Records, Snapshot};
 
 use crate::error::Typed;
-use crate::{Error, Options, Record, RunOptions, Statistics, Table};
+use crate::statistics::Statistics;
+use crate::{Error, Options, Record, RunOptions, Table};
 use sardonyx_multilevel::Database;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::StorageOptions;

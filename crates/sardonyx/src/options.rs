@@ -172,7 +172,7 @@ impl Options {
 
     /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins,
     /// the oldest is ended: its verbs and its commit say [`Error::Limit`], by a
-    /// [`TransactionEnded`](crate::TransactionEnded). So those that a program forgets do no harm. At least 1.
+    /// [`TransactionEnded`](crate::errors::TransactionEnded). So those that a program forgets do no harm. At least 1.
     pub fn open_transactions_max(mut self, number: usize) -> Self {
         self.open_transactions[0] = number;
         self

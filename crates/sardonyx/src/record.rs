@@ -33,7 +33,7 @@
 /// types; a nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays and
 /// all else are plain bytes to others.
 ///
-/// A struct that is plain data already (the derives of [`zerocopy`](crate::zerocopy)) is made a record by
+/// A struct that is plain data already (the derives of [`zerocopy`](crate::low_level::zerocopy)) is made a record by
 /// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`, or, if the database
 /// need know nothing but the key, without the fields.
 #[macro_export]

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Nobody waits for it. While it is there the first change of a page keeps a copy of that page, so it takes as
 /// much memory as changed meanwhile, up to [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max). At that bound the oldest
 /// snapshot is ended, and reads of it say so ([`Error::Limit`], with a
-/// [`SnapshotEnded`](crate::SnapshotEnded) inside): take a new one then. It stays readable when the database is closed, whose
-/// memory it then keeps. In a child made by `fork` it is refused ([`Error::Forked`]).
+/// [`SnapshotEnded`](crate::errors::SnapshotEnded) inside): take a new one then. It stays readable when the database is
+/// closed, whose memory it then keeps. In a child made by `fork` it is refused ([`Error::Forked`]).
 ///
 /// ```
 /// # fn main() -> Result<(), sardonyx::Error> {

@@ -10,17 +10,18 @@ pub(crate) use turn::ASK_EVERY;
 
 pub use journals::JournalRows;
 pub(crate) use open::OPEN_TRANSACTIONS_MAX;
+pub use open::OpenTransaction;
 #[doc(hidden)]
 pub use open::is_to_run_again;
-pub use open::{OpenTransaction, RETRIES_ASIDE};
 use procedures::Procedures;
 pub use turn::Turn;
 use underway::Underway;
 pub use underway::{Begun, Committed, Reached};
 
 use crate::backup::{self, Backup};
+use crate::statistics::Statistics;
 use crate::ticket::{BatchTicket, Ticket};
-use crate::{Error, Options, RunOptions, Snapshot, Statistics};
+use crate::{Error, Options, RunOptions, Snapshot};
 use sardonyx_rows::schema::IntoSchema;
 use sardonyx_rows::{Journal, JournalRow, Record, Table};
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError, Registered};

@@ -1,7 +1,8 @@
 //! Tickets of transactions: a program waits for durability by them, or awaits it.
 
+use crate::Error;
+use crate::inside::Inside;
 use crate::tables::ASK_EVERY;
-use crate::{Error, Inside};
 use sardonyx_serial::ProcedureError;
 use std::fmt;
 use std::future::Future;

@@ -10,7 +10,8 @@
 mod common;
 
 use common::{Item, Opened, PIPELINED, options};
-use sardonyx::{Durability, Error, GroupLimits, Options, Shape, Ticket};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Durability, Error, Options, Shape, Ticket};
 use sardonyx_base::sync::thread;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};

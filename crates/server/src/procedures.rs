@@ -4,7 +4,9 @@
 //! answer ([`reply_of`]); who may say `CALL` may say `FCALL`.
 
 use crate::options::User;
-use sardonyx::{Committed, SpaceSnapshot, Transaction};
+use sardonyx::Transaction;
+use sardonyx::low_level::Committed;
+use sardonyx::rows::SpaceSnapshot;
 use sardonyx_resp::{Called, Failure, FunctionCall, Functions, Listed, Reply, Within};
 use sardonyx_sql::{
     Access, Caller, Complete, Database, ProcedureCall, Rights, Rows, SqlError, SqlType, Value,

@@ -13,8 +13,8 @@ use crate::settings::ConstraintModes;
 use crate::source::Source;
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
+use sardonyx::low_level::{Due, HeldReference};
 use sardonyx::schema::OnDelete;
-use sardonyx::{Due, HeldReference};
 
 /// Runs `SET CONSTRAINTS`: what is immediate from now on is checked.
 ///

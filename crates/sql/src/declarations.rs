@@ -17,7 +17,7 @@ use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
-use sardonyx::ReadRows;
+use sardonyx::rows::ReadRows;
 use sardonyx::schema::{Type, Value};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};

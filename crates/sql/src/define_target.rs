@@ -3,8 +3,9 @@
 use crate::error::SqlError;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
+use sardonyx::rows::{DefineRows, Rows};
 use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
-use sardonyx::{DefineRows, Error, Rows, Transaction};
+use sardonyx::{Error, Transaction};
 
 /// A transaction in which tables are made, changed and dropped: of any store that can.
 pub(crate) trait DefineTarget: WriteTarget {

@@ -4,8 +4,9 @@
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
 use crate::names::{is_full_match, reference_of_full_match};
+use sardonyx::Error;
+use sardonyx::errors::RowError;
 use sardonyx::schema::{Limit, SchemaError, Value};
-use sardonyx::{Error, RowError};
 use sardonyx_base::memory::Exhausted;
 use sardonyx_base::waiting::Reason;
 use sardonyx_rows::TableError;
@@ -343,7 +344,7 @@ impl From<Error> for SqlError {
             Err(error) => error,
         };
         let message = error.to_string();
-        if let Some(reason) = sardonyx::interruption(&error) {
+        if let Some(reason) = sardonyx::low_level::interruption(&error) {
             return SqlError::interrupted(reason);
         }
         if let Some(table) = error.downcast_ref::<TableError>()

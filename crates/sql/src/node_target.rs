@@ -5,9 +5,11 @@ use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
 use crate::write_target::{DueOf, WriteTarget};
+use sardonyx::low_level::HeldReference;
 use sardonyx::nodes::{NodeMark, NodeTables};
+use sardonyx::rows::{DefineRows, Marked, RowWriter, Rows};
 use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
-use sardonyx::{DefineRows, Error, HeldReference, Marked, RowWriter, Rows, Transaction};
+use sardonyx::{Error, Transaction};
 use sardonyx_rows::constraints::{Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
 

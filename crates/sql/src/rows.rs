@@ -1,8 +1,9 @@
 //! Rows as plans and expressions read them: of a table, or values that were computed.
 
 use crate::error::SqlError;
+use sardonyx::low_level::Address;
+use sardonyx::rows::ReadRow;
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{Address, ReadRow};
 
 /// A row whose columns are read by their places.
 pub(crate) trait InputRow {

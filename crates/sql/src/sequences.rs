@@ -238,7 +238,9 @@ impl Draws {
         counters: &Counters,
         objects: &mut dyn Objects,
     ) -> Result<(), SqlError> {
-        self.changes.sequences.make_usable(counters, objects, &self.drawn)
+        self.changes
+            .sequences
+            .make_usable(counters, objects, &self.drawn)
     }
 
     /// True if the statement drew or set a number.
@@ -275,26 +277,29 @@ impl Draws {
         self.check_allowed()?;
         let again = self.again.first(name);
         let is_own = self.changes.sequences.made.contains_key(name);
-        let (draw, number, is_again) = self.changes.sequences.with_counter(counters, name, |counter| {
-            let again = again.filter(|draw| is_own || draw.counter == counter.number);
-            let again = again.and_then(|draw| match draw.what {
-                Drew::Next(number) => Some(number),
-                Drew::Set(_) => None,
-            });
-            let number = match again {
-                // It is gone already, but for a sequence that was made anew with all that the transaction did.
-                Some(number) if !is_own => number,
-                _ => {
-                    counter.next = again.map_or(counter.next, i128::from);
-                    counter.draw(name)?
-                }
-            };
-            let draw = Draw {
-                counter: counter.number,
-                what: Drew::Next(number),
-            };
-            Ok((draw, number, again.is_some()))
-        })?;
+        let (draw, number, is_again) =
+            self.changes
+                .sequences
+                .with_counter(counters, name, |counter| {
+                    let again = again.filter(|draw| is_own || draw.counter == counter.number);
+                    let again = again.and_then(|draw| match draw.what {
+                        Drew::Next(number) => Some(number),
+                        Drew::Set(_) => None,
+                    });
+                    let number = match again {
+                        // It is gone already, but for a sequence that was made anew with all that the transaction did.
+                        Some(number) if !is_own => number,
+                        _ => {
+                            counter.next = again.map_or(counter.next, i128::from);
+                            counter.draw(name)?
+                        }
+                    };
+                    let draw = Draw {
+                        counter: counter.number,
+                        what: Drew::Next(number),
+                    };
+                    Ok((draw, number, again.is_some()))
+                })?;
         self.note(name, draw, is_again);
         let drawn = self.session.by_sequence.get_or_insert_default();
         Arc::make_mut(drawn).insert(name.to_string(), number);

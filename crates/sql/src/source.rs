@@ -3,8 +3,8 @@
 
 use crate::error::SqlError;
 use crate::rows::EachRow;
+use sardonyx::rows::{ReadIndex, ReadRow, ReadRows, ScanRows};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{ReadIndex, ReadRow, ReadRows, ScanRows};
 use sardonyx_rows::ScanPlace;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 use crate::error::SqlError;
-use sardonyx::{Committed, Reached, Turn};
+use sardonyx::low_level::{Committed, Reached, Turn};
 use sardonyx_base::waiting::{Interrupt, Reason, interruptible, interruption};
 use std::sync::Arc;
 

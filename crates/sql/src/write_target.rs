@@ -4,8 +4,10 @@ use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
+use sardonyx::low_level::{Due, HeldReference};
+use sardonyx::rows::{Marked, OpenRows, RowWriter, Rows};
 use sardonyx::schema::Value;
-use sardonyx::{Due, Error, HeldReference, Marked, OpenRows, RowWriter, Rows, Transaction};
+use sardonyx::{Error, Transaction};
 use sardonyx_rows::constraints::{Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;
 

@@ -17,7 +17,7 @@
 //! # let directory = tempfile::tempdir().unwrap();
 //! # let (there, here) = (directory.path().join("standby.sdx"), directory.path().join("bank.sdx"));
 //! # let small = |options: Options| options.segment_bytes(256 << 10).log_bytes_max(2 << 20)
-//! #     .log_bytes_prepared(0).memory_bytes_max(64 << 20).group_limits(sardonyx::GroupLimits {
+//! #     .log_bytes_prepared(0).memory_bytes_max(64 << 20).group_limits(sardonyx::disk::GroupLimits {
 //! #         group_bytes: 64 << 10, transaction_bytes: 64 << 10, depth: 2, buffers: 6 })
 //! #     .shape(sardonyx::Shape::Coalesced);
 //!

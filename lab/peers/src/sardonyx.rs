@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use sardonyx::{Options, Registered, Tables};
+use sardonyx::procedures::Registered;
+use sardonyx::{Options, Tables};
 use sardonyx_benchmark::debit_credit::load::load;
 use sardonyx_benchmark::debit_credit::model::Sums;
 use sardonyx_benchmark::debit_credit::proof::{Proof, prove};

@@ -7,8 +7,9 @@
 //! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
 //! from one seed, so a failure replays from the seed that it prints (I11).
 
+use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::{Durability, Error, GroupLimits, Journal, Options, Shape, Table, Tables, record};
+use sardonyx::{Durability, Error, Journal, Options, Shape, Table, Tables, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::places::Directories;
 use sardonyx_workload::random::Random;

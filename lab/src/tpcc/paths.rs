@@ -4,8 +4,9 @@
 use super::records::{Customer, NewOrder, Order, Schema};
 use super::scale;
 use super::transactions::Refusal;
+use sardonyx::rows::Row;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
-use sardonyx::{Error, Record, Row, Table, Tables, Transaction};
+use sardonyx::{Error, Record, Table, Tables, Transaction};
 
 /// Of customers: district, last name, first name.
 const BY_NAME: &str = "by_name";

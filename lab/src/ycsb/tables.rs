@@ -7,11 +7,10 @@ use super::operations::{Change, FIELD_BYTES, Operation, fill};
 use super::store::{Missing, Seen, Store};
 use crate::product::Product;
 use crate::{Failure, engine_options};
+use sardonyx::procedures::{Prefetch, Procedure, Registered, TableSpace};
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
-use sardonyx::{
-    Durability, Error, Field, Plain, Prefetch, Procedure, Registered, Table, TableSpace, Tables,
-    Transaction, View, field, record,
-};
+use sardonyx::types::Plain;
+use sardonyx::{Durability, Error, Field, Table, Tables, Transaction, View, field, record};
 use std::path::Path;
 use zerocopy::{FromZeros, IntoBytes};
 

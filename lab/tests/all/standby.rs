@@ -1,7 +1,8 @@
 //! The debit-credit benchmark in configuration C, on real files: the sums hold, and every
 //! acknowledged transaction is there once, at the primary and, after failing over, at the standby.
 
-use sardonyx::{Durability, GroupLimits, Options, Shape, Tables};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Durability, Options, Shape, Tables};
 use sardonyx_benchmark::debit_credit::load::load;
 use sardonyx_benchmark::debit_credit::proof::prove;
 use sardonyx_benchmark::debit_credit::requests::Scale;

@@ -10,7 +10,8 @@ use super::schema::Schema;
 use super::transaction::{DebitCredit, Numbered, Refusal};
 use crate::open_loop::point::Part;
 use crate::open_loop::{Arrivals, Clock, Limits, Point, Service, WallClock, drive};
-use sardonyx::{BatchTicket, Durability, Error, Registered, Tables};
+use sardonyx::procedures::{BatchTicket, Registered};
+use sardonyx::{Durability, Error, Tables};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 

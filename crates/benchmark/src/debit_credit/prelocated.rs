@@ -10,7 +10,9 @@
 use super::requests::{Request, Scale};
 use super::schema::{Account, Branch, Schema, Teller};
 use super::transaction::{DebitCredit, Located, Numbered, Refusal};
-use sardonyx::{Error, Prefetch, Procedure, Row, TableSpace, Tables, Transaction};
+use sardonyx::procedures::{Prefetch, Procedure, TableSpace};
+use sardonyx::rows::Row;
+use sardonyx::{Error, Tables, Transaction};
 
 /// Where each record is.
 #[derive(Debug)]

@@ -11,7 +11,8 @@ use crate::debit_credit::transaction::{DebitCredit, Located, Numbered, Refusal};
 use crate::open_loop::Point;
 use crate::responses::Responses;
 use crate::window::{Answered, Window};
-use sardonyx::{Durability, Error, Procedure, Registered, Tables};
+use sardonyx::procedures::{Procedure, Registered};
+use sardonyx::{Durability, Error, Tables};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,9 @@
 
 use crate::debit_credit::requests::Request;
 use crate::debit_credit::schema::{Account, Branch, HistoryRow, Schema, Teller};
-use sardonyx::{Error, Field, Prefetch, Procedure, Row, TableSpace, Transaction, field};
+use sardonyx::procedures::{Prefetch, Procedure, TableSpace};
+use sardonyx::rows::Row;
+use sardonyx::{Error, Field, Transaction, field};
 use std::sync::Arc;
 
 /// A request with the number that its history row will carry.

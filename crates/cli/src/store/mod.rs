@@ -16,8 +16,9 @@ mod verify;
 pub use bases::{Bases, BasesOption};
 
 use clap::Subcommand;
+use sardonyx::Options;
+use sardonyx::disk::GroupLimits;
 use sardonyx::hosts::{DurableAt, RemoteLog};
-use sardonyx::{GroupLimits, Options};
 use sardonyx_command::durable_at::DurableAtChoice;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;

@@ -39,7 +39,7 @@ fn opened(bank: &Path) -> sardonyx::Tables {
     let options = sardonyx::Options::new()
         .log_bytes_max(32 << 20)
         .segment_bytes(8 << 20)
-        .group_limits(sardonyx::GroupLimits::for_segments(8 << 20));
+        .group_limits(sardonyx::disk::GroupLimits::for_segments(8 << 20));
     options.open_tables(bank).unwrap()
 }
 

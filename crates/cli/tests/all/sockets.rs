@@ -1,7 +1,8 @@
 //! Debit-credit over sockets as its users meet it: a server's process and clients' processes, signals and exit
 //! codes.
 
-use sardonyx::{GroupLimits, Options};
+use sardonyx::Options;
+use sardonyx::disk::GroupLimits;
 use sardonyx_benchmark::debit_credit::proof::prove;
 use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
 use sardonyx_benchmark::debit_credit::schema::Schema;

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::functions::{FunctionCall, Functions, Within};
 use crate::number::integer;
 use crate::reply::Reply;
-use sardonyx::SpaceSnapshot;
+use sardonyx::rows::SpaceSnapshot;
 use smallvec::SmallVec;
 use std::sync::Arc;
 

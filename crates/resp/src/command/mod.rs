@@ -26,7 +26,7 @@ use crate::data::{Data, Live};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use line::Line;
-use sardonyx::SpaceSnapshot;
+use sardonyx::rows::SpaceSnapshot;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

@@ -3,7 +3,7 @@
 use super::range::Scored;
 use crate::data::{Data, Elements, Entry, Pair, State};
 use crate::failure::Failure;
-use sardonyx::ReadRow;
+use sardonyx::rows::ReadRow;
 
 /// The most elements that are chosen with repetition.
 const REPEATED_MAX: u64 = 1 << 20;

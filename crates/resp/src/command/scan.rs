@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::number::float_text;
 use crate::pattern::{beginning, matches};
 use crate::reply::Reply;
-use sardonyx::ReadRow;
+use sardonyx::rows::ReadRow;
 use std::sync::PoisonError;
 
 pub(super) const COMMANDS: &[Command] = &[

@@ -3,8 +3,9 @@
 use super::tables::{BY_SCORE, PRIMARY};
 use super::{Data, Entry, Kind, Live, State, bytes, check_key, engine};
 use crate::failure::Failure;
+use sardonyx::low_level::Address;
+use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{Address, ReadIndex, ReadRow, RowWriter};
 use std::ops::Bound;
 
 /// Numbers of the columns of elements' tables.

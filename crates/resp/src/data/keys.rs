@@ -4,8 +4,9 @@ use super::places::KEYS;
 use super::tables::{BY_ID, PRIMARY, kv};
 use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
 use crate::failure::Failure;
+use sardonyx::low_level::Address;
+use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{Address, ReadIndex, ReadRow, RowWriter};
 
 /// What a key's row says, but for a string's value.
 #[derive(Clone, Copy, PartialEq, Debug)]

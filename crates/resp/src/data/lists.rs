@@ -6,8 +6,8 @@
 use super::tables::PRIMARY;
 use super::{Data, Entry, Live, State, bytes, engine, whole};
 use crate::failure::Failure;
+use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
 use sardonyx::schema::{Value, ValueRef};
-use sardonyx::{ReadIndex, ReadRow, RowWriter};
 
 /// Numbers of the columns of `kv_list`.
 const POSITION: usize = 1;

@@ -27,7 +27,8 @@ pub(crate) use watching::Seen;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
-use sardonyx::{Committed, Error};
+use sardonyx::Error;
+use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
 
 /// The longest key of a row of `kv`, and the longest field or member, in bytes; shorter if they have zero bytes, each of

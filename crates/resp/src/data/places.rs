@@ -8,7 +8,7 @@
 //!
 //! Invariants: keys are the elements of id 0, which no key has; nothing that a command answers depends on hints.
 
-use sardonyx::Address;
+use sardonyx::low_level::Address;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -3,7 +3,7 @@
 use super::tables::{NAMES, PRIMARY};
 use super::{Data, Entry, Kind, Live, bytes, whole};
 use crate::failure::Failure;
-use sardonyx::RowWriter;
+use sardonyx::rows::RowWriter;
 use sardonyx::schema::{Value, ValueRef};
 
 /// The most elements that are deleted together with their key.

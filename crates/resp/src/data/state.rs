@@ -8,7 +8,9 @@ use crate::command::Command;
 use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::reply::Reply;
-use sardonyx::{Address, ReadRows, SpaceSnapshot, Transaction};
+use sardonyx::Transaction;
+use sardonyx::low_level::Address;
+use sardonyx::rows::{ReadRows, SpaceSnapshot};
 use sardonyx_rows::WriteRows;
 
 /// A state of the tables.

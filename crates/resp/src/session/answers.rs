@@ -4,7 +4,9 @@ use super::Continue;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::Answer;
-use sardonyx::{Error, ProcedureError, interruption};
+use sardonyx::Error;
+use sardonyx::low_level::interruption;
+use sardonyx::procedures::ProcedureError;
 use sardonyx_base::waiting::Reason;
 
 /// The answer to a request that ran, or was refused, or is postponed.

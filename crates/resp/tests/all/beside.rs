@@ -4,7 +4,8 @@
 use crate::common::{START, SetClock, encode, text::answers};
 use bytes::{Bytes, BytesMut};
 use redis_protocol::resp2::types::BytesFrame;
-use sardonyx::{Committed, Durability, Error, Options, Shape, Tables, Transaction};
+use sardonyx::low_level::Committed;
+use sardonyx::{Durability, Error, Options, Shape, Tables, Transaction};
 use sardonyx_base::waiting::{Interrupt, interruptible};
 use sardonyx_resp::{
     Called, Failure, FunctionCall, Functions, KEY_TABLES, Keyspace, Listed, Reply, Session,

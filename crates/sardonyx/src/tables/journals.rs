@@ -16,7 +16,7 @@ impl Tables {
     ///
     /// # Errors
     /// Damage in the archive or the log, with file and offset; that the journal's
-    /// [`Retention`](crate::Retention) removed rows before they were read.
+    /// [`Retention`](crate::journals::Retention) removed rows before they were read.
     pub fn journal_rows<J: JournalRow>(
         &self,
         journal: Journal<J>,
@@ -61,7 +61,7 @@ impl Tables {
     /// # Errors
     /// [`Error::Closed`], [`Error::Forked`]; [`Error::Refused`] if the database keeps no rows. While rows are
     /// read: damage, with file and offset, and [`Error::Unavailable`] if the journal's
-    /// [`Retention`](crate::Retention) removed rows of the range.
+    /// [`Retention`](crate::journals::Retention) removed rows of the range.
     pub fn journal_range<J: JournalRow>(
         &self,
         journal: Journal<J>,

@@ -2,8 +2,9 @@
 
 use super::Tables;
 use super::turn::asking;
+use crate::inside::Inside;
 use crate::ticket::Ticket;
-use crate::{Durability, Error, Inside};
+use crate::{Durability, Error};
 use sardonyx_rows::TransactionEnded;
 use sardonyx_serial::Kernel;
 use sardonyx_storage::store::SnapshotEnded;
@@ -11,9 +12,6 @@ use sardonyx_table::{Marked, OpenRows, OpenTransactions, Transaction};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
-
-/// The number of times that [`Tables::retry`] runs a closure beside the serial stage.
-pub const RETRIES_ASIDE: usize = 5;
 
 /// Unless chosen: how many there are at most, and bytes that they keep together.
 pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
@@ -27,15 +25,15 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 /// At its commit the serial stage compares what it read with what is there, by values: rows by their keys, that there was
 /// none, ranges of indexes with all that was in them, and what constraints looked at. If all is as it was, its changes are
 /// made as if it had run at that moment: transactions are serializable. If not, the commit is [`Error::Conflict`], with a
-/// [`Conflict`](crate::Conflict) that names the table and the key; nothing was done, and the transaction is run again
+/// [`Conflict`](crate::errors::Conflict) that names the table and the key; nothing was done, and the transaction is run again
 /// ([`Tables::retry`] does that). One that changed nothing never conflicts.
 ///
 /// Dropped, it has no effect. What all open transactions of a database keep is bounded
 /// ([`Options::open_transactions_bytes_max`](crate::Options::open_transactions_bytes_max),
 /// [`open_transactions_max`](crate::Options::open_transactions_max),
 /// [`snapshot_bytes_max`](crate::Options::snapshot_bytes_max)); one that was ended at a bound says so
-/// ([`TransactionEnded`](crate::TransactionEnded), [`SnapshotEnded`](crate::SnapshotEnded)), and is run again. After the
-/// database was closed its verbs say [`Error::Closed`], in a forked child [`Error::Forked`].
+/// ([`TransactionEnded`](crate::errors::TransactionEnded), [`SnapshotEnded`](crate::errors::SnapshotEnded)), and is run again.
+/// After the database was closed its verbs say [`Error::Closed`], in a forked child [`Error::Forked`].
 ///
 /// Changes of the schema, and journals, are for closures ([`Tables::run`]). If the schema of a table that it used is changed
 /// meanwhile, its commit is a conflict.
@@ -240,6 +238,9 @@ impl fmt::Debug for OpenTransaction {
 
 /// Transactions that are begun and ended by hand.
 impl Tables {
+    /// The number of times that [`Tables::retry`] runs a closure beside the serial stage.
+    pub const RETRIES_ASIDE: usize = 5;
+
     /// Begins a transaction that is ended by hand, in the state that is committed now. It costs some microseconds, and
     /// others nothing: see [`OpenTransaction`].
     ///
@@ -269,8 +270,8 @@ impl Tables {
     }
 
     /// Runs a closure as a transaction that blocks no other one, and returns when it is on stable storage. It runs up to
-    /// [`RETRIES_ASIDE`] times as an [`OpenTransaction`], again if that meets another one or is ended at a bound. After that it
-    /// is run once more in the serial stage, where nothing can be in its way, and others wait for it. So it ends. What the
+    /// [`Tables::RETRIES_ASIDE`] times as an [`OpenTransaction`], again if that meets another one or is ended at a bound. After
+    /// that it is run once more in the serial stage, where nothing can be in its way, and others wait for it. So it ends. What the
     /// closure does beside the transaction, it may do several times.
     ///
     /// # Errors
@@ -282,7 +283,7 @@ impl Tables {
         &self,
         mut body: impl FnMut(&mut OpenTransaction) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        for _ in 0..RETRIES_ASIDE {
+        for _ in 0..Tables::RETRIES_ASIDE {
             let mut transaction = self.begin()?;
             let ended = body(&mut transaction).and_then(|value| {
                 transaction.commit()?;

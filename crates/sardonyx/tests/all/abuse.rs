@@ -18,7 +18,9 @@ use crate::common;
 use crate::common::{Item, Note, Opened, PLANNED, hide_planned_panics};
 use crate::fork::end;
 use program::{Put, insert};
-use sardonyx::{BatchTicket, Durability, Error, GroupPolicy, Options, Shape, Ticket};
+use sardonyx::disk::GroupPolicy;
+use sardonyx::procedures::BatchTicket;
+use sardonyx::{Durability, Error, Options, Shape, Ticket};
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -67,7 +69,7 @@ struct Abuse<'a> {
     witness: Arc<Witness>,
     shape: Shape,
     opened: Arc<Opened>,
-    procedure: sardonyx::Registered<Put>,
+    procedure: sardonyx::procedures::Registered<Put>,
     tickets: Vec<(u64, Single)>,
     batches: Vec<(Vec<u64>, BatchTicket<u64, Error>)>,
     deferred: Vec<u64>,
@@ -87,7 +89,10 @@ fn options(shape: Shape, random: &mut Random) -> Options {
         .transaction_bytes(16 << 10)
 }
 
-fn open(directory: &Path, options: Options) -> (Arc<Opened>, sardonyx::Registered<Put>) {
+fn open(
+    directory: &Path,
+    options: Options,
+) -> (Arc<Opened>, sardonyx::procedures::Registered<Put>) {
     let opened = Opened::on_real(&directory.join("abused.sdx"), options).unwrap();
     let procedure = Put(opened.items, opened.notes);
     let procedure = opened.database.register(procedure).unwrap();

@@ -4,8 +4,10 @@
 use crate::common;
 use crate::common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
 use crate::held::HeldDisk;
-use sardonyx::{Durability, Error, GroupLimits, Procedure, Table};
-use sardonyx::{TableSpace, Transaction};
+use sardonyx::Transaction;
+use sardonyx::disk::GroupLimits;
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Durability, Error, Table};
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;

@@ -3,8 +3,10 @@
 
 use crate::common::{Item, SEGMENT_BYTES, VALUE, in_every_shape, options};
 use sardonyx::changes::{Change, ChangeKind};
+use sardonyx::journals::{JournalPosition, Retention};
+use sardonyx::rows::{OneRow, RowRef};
 use sardonyx::schema::{Type, Value, ValueRef};
-use sardonyx::{Error, JournalPosition, OneRow, Record, Retention, RowRef, Shape, Table, Tables};
+use sardonyx::{Error, Record, Shape, Table, Tables};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;

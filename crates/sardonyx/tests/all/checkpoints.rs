@@ -8,7 +8,8 @@ use crate::common::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sardonyx::{Durability, Error, Retention, Shape};
+use sardonyx::journals::Retention;
+use sardonyx::{Durability, Error, Shape};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::journal::JournalError;
 use std::collections::BTreeMap;

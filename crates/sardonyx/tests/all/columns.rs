@@ -294,10 +294,10 @@ mod super_account {
 #[derive(
     Clone,
     Copy,
-    sardonyx::zerocopy::FromBytes,
-    sardonyx::zerocopy::IntoBytes,
-    sardonyx::zerocopy::Immutable,
-    sardonyx::zerocopy::KnownLayout,
+    sardonyx::low_level::zerocopy::FromBytes,
+    sardonyx::low_level::zerocopy::IntoBytes,
+    sardonyx::low_level::zerocopy::Immutable,
+    sardonyx::low_level::zerocopy::KnownLayout,
 )]
 #[repr(C)]
 struct Elsewhere {
@@ -313,10 +313,10 @@ mod with_fields {
     #[derive(
         Clone,
         Copy,
-        sardonyx::zerocopy::FromBytes,
-        sardonyx::zerocopy::IntoBytes,
-        sardonyx::zerocopy::Immutable,
-        sardonyx::zerocopy::KnownLayout,
+        sardonyx::low_level::zerocopy::FromBytes,
+        sardonyx::low_level::zerocopy::IntoBytes,
+        sardonyx::low_level::zerocopy::Immutable,
+        sardonyx::low_level::zerocopy::KnownLayout,
     )]
     #[repr(C)]
     pub struct Listed {

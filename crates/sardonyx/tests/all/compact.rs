@@ -6,8 +6,9 @@ use crate::shape_changes::cases::{CASES, base, more_orders};
 use crate::shape_changes::contents::{check_indexes, contents, small_options};
 use sardonyx::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx::hosts::{MemoryStore, RemoteLog};
+use sardonyx::reports::Compaction;
 use sardonyx::schema::{Schema, Type, Value};
-use sardonyx::{Compaction, Error, Options, Tables};
+use sardonyx::{Error, Options, Tables};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use std::path::Path;
@@ -316,8 +317,9 @@ fn after_nine_rows_of_ten_are_deleted_it_is_as_large_as_a_fresh_one() {
         let options = Options::new().segment_bytes(18 << 20).block_bytes(64 << 10);
         options.log_bytes_max(80 << 20)
     };
-    let limits =
-        |options: Options| options.group_limits(sardonyx::GroupLimits::for_segments(18 << 20));
+    let limits = |options: Options| {
+        options.group_limits(sardonyx::disk::GroupLimits::for_segments(18 << 20))
+    };
     let options = || limits(options());
     let (path, fresh) = (
         directory.path().join("a.sdx"),

@@ -4,7 +4,8 @@
 
 use crate::common;
 use crate::common::{Model, Opened, in_every_shape, options};
-use sardonyx::{Durability, Error, GroupPolicy, Shape};
+use sardonyx::disk::GroupPolicy;
+use sardonyx::{Durability, Error, Shape};
 use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use std::time::Duration;

@@ -3,7 +3,8 @@
 //! submitted is answered, later calls work, and the close comes back.
 
 use crate::common::{Opened, PLANNED, hide_planned_panics, in_every_shape, options};
-use sardonyx::{Error, Procedure, Shape, TableSpace, Transaction};
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Error, Shape, Transaction};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -66,7 +67,7 @@ impl Procedure for Bombs {
             _ => Ok(()),
         }
     }
-    fn prefetch(&self, _: sardonyx::Prefetch, (way, _): &(Way, Bomb), _: &TableSpace) {
+    fn prefetch(&self, _: sardonyx::procedures::Prefetch, (way, _): &(Way, Bomb), _: &TableSpace) {
         if *way == Way::PanicInPrefetch {
             panic_any(Bomb);
         }

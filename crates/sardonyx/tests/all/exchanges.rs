@@ -3,7 +3,8 @@
 //! harms nobody (I8).
 
 use crate::common::{Item, Opened, PIPELINED_TWICE, hide_planned_panics, in_every_shape, options};
-use sardonyx::{Error, Exchange, Outcomes, Procedure, Shape, Table, TableSpace, Transaction};
+use sardonyx::procedures::{Exchange, Outcomes, Procedure, TableSpace};
+use sardonyx::{Error, Shape, Table, Transaction};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -4,7 +4,9 @@
 //! waits for ever.
 
 use crate::common::{Model, Note, Opened, PIPELINED, options};
-use sardonyx::{Error, GroupLimits, GroupPolicy, Options, Retention, Shape};
+use sardonyx::disk::{GroupLimits, GroupPolicy};
+use sardonyx::journals::Retention;
+use sardonyx::{Error, Options, Shape};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::time::Duration;

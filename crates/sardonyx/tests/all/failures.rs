@@ -3,9 +3,8 @@
 
 use crate::common;
 use crate::common::{Item, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
-use sardonyx::{
-    Error, Prefetch, Procedure, ProcedureError, Registered, Shape, Table, TableSpace, Transaction,
-};
+use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, Registered, TableSpace};
+use sardonyx::{Error, Shape, Table, Transaction};
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -11,7 +11,9 @@ use crate::alone::alone;
 use crate::common;
 use crate::common::{Item, Note, Opened, PIPELINED, block_on, options};
 use crate::fork::{Door, FORKS, Fork, end};
-use sardonyx::{Durability, Error, GroupPolicy, Procedure, Shape, Tables, Ticket, Transaction};
+use sardonyx::disk::GroupPolicy;
+use sardonyx::procedures::Procedure;
+use sardonyx::{Durability, Error, Shape, Tables, Ticket, Transaction};
 use sardonyx_storage::log::LogError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +54,7 @@ impl Procedure for Put {
         "put"
     }
 
-    fn locate(&self, _: &u64, _: &sardonyx::TableSpace) {}
+    fn locate(&self, _: &u64, _: &sardonyx::procedures::TableSpace) {}
 
     fn execute(&self, id: &u64, (): (), tx: &mut Transaction<'_>) -> Result<(), Error> {
         tx.insert(self.0, &Item::new(*id, *id + 7))?;

@@ -157,7 +157,8 @@ fn i14_a_full_disk_is_opened_and_read_and_goes_on_when_there_is_room() {
 fn i14_on_a_full_disk_checkpoints_free_the_log_for_ever() {
     for shape in SHAPES {
         let disk = SimulatedDisk::new(1, Faults::default());
-        let without_journal = || options(shape).journal_retention(sardonyx::Retention::Nothing);
+        let without_journal =
+            || options(shape).journal_retention(sardonyx::journals::Retention::Nothing);
         let opened = Opened::on(&disk, without_journal()).unwrap();
         for n in 0..20 {
             opened.put(n, n).unwrap();

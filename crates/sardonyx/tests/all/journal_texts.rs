@@ -2,8 +2,9 @@
 //! rows of another type are refused, and never read as something else.
 
 use crate::common::{SEGMENT_BYTES, SHAPES, options};
+use sardonyx::journals::JournalRow;
 use sardonyx::types::Date;
-use sardonyx::{Error, Journal, JournalRow, Record, Tables};
+use sardonyx::{Error, Journal, Record, Tables};
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::Arc;

@@ -2,8 +2,9 @@
 
 use crate::shape_changes::contents::open;
 use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::schema::{Schema, Type, Value};
-use sardonyx::{Error, Migration, MigrationError, Tables};
+use sardonyx::errors::MigrationError;
+use sardonyx::schema::{Migration, Schema, Type, Value};
+use sardonyx::{Error, Tables};
 use std::cell::Cell;
 
 fn orders() -> sardonyx::schema::SchemaBuilder {

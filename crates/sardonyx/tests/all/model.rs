@@ -9,10 +9,9 @@ use crate::common::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sardonyx::{
-    BatchTicket, Durability, Error, GroupPolicy, Journal, Options, Procedure, ProcedureError,
-    Registered, Shape, Table, TableSpace, Ticket, Transaction,
-};
+use sardonyx::disk::GroupPolicy;
+use sardonyx::procedures::{BatchTicket, Procedure, ProcedureError, Registered, TableSpace};
+use sardonyx::{Durability, Error, Journal, Options, Shape, Table, Ticket, Transaction};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;

@@ -3,11 +3,9 @@
 
 use crate::common::{Item, Note, Opened, block_on, hide_planned_panics, in_every_shape, options};
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use sardonyx::{
-    Durability, Error, Procedure, ProcedureError, Registered, Shape, TableSpace, Tables, Ticket,
-    Transaction, record,
-};
+use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::procedures::{Procedure, ProcedureError, Registered, TableSpace};
+use sardonyx::{Durability, Error, Shape, Tables, Ticket, Transaction, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
 
@@ -78,7 +76,12 @@ impl Procedure for Run {
         run_here(Stage::Check, arguments);
         Ok(())
     }
-    fn prefetch(&self, _: sardonyx::Prefetch, arguments: &(Stage, Body), _: &TableSpace) {
+    fn prefetch(
+        &self,
+        _: sardonyx::procedures::Prefetch,
+        arguments: &(Stage, Body),
+        _: &TableSpace,
+    ) {
         run_here(Stage::Prefetch, arguments);
     }
     fn locate(&self, arguments: &(Stage, Body), _: &TableSpace) {

@@ -9,10 +9,9 @@ mod histories;
 use crate::alone::alone;
 use crate::common::{Item, Opened, block_on, in_every_shape, options};
 use crate::fork::FORKS;
+use sardonyx::errors::{Conflict, TransactionEnded};
 use sardonyx::schema::{Schema, Type, Value};
-use sardonyx::{
-    Conflict, Durability, Error, OpenTransaction, Record, Shape, Table, Tables, TransactionEnded,
-};
+use sardonyx::{Durability, Error, OpenTransaction, Record, Shape, Table, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -347,10 +346,10 @@ fn retry_runs_again_and_ends_in_the_stage() {
             // Somebody is in the way as often as somebody can be.
             let number = ran.fetch_add(1, Ordering::SeqCst);
             let met = opened.put(1, 100 * (number as u64 + 1));
-            assert_eq!(met.is_err(), number == sardonyx::RETRIES_ASIDE, "{met:?}");
+            assert_eq!(met.is_err(), number == Tables::RETRIES_ASIDE, "{met:?}");
             Ok(value)
         });
-        let tries = sardonyx::RETRIES_ASIDE;
+        let tries = Tables::RETRIES_ASIDE;
         assert_eq!(ran.load(Ordering::SeqCst), tries + 1);
         assert_eq!(value.unwrap(), Some(100 * tries as u64 + 1));
         assert_eq!(opened.get(1), Some(100 * tries as u64 + 1));

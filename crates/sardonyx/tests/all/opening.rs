@@ -4,8 +4,10 @@
 use crate::alone::path_of;
 use crate::common;
 use crate::common::{Item, Note, Opened, SHAPES, in_every_shape, options};
+use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::{Error, GroupLimits, Options, Shape, Table, Tables, record, zerocopy};
+use sardonyx::low_level::zerocopy;
+use sardonyx::{Error, Options, Shape, Table, Tables, record};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;

@@ -5,7 +5,8 @@
 use crate::common::{
     Item, PIPELINED, PIPELINED_TWICE, Watchdog, block_on, hide_planned_panics, options,
 };
-use sardonyx::{Error, Procedure, Shape, Table, TableSpace, Tables, Transaction};
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Error, Shape, Table, Tables, Transaction};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::future::Future;

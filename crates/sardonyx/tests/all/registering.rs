@@ -1,6 +1,7 @@
 //! Procedures are registered by name, for as long as somebody can call them.
 
-use sardonyx::{Error, Procedure, TableSpace, Tables, Transaction};
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Error, Tables, Transaction};
 
 /// Gives a number.
 struct Give(u64);

@@ -3,7 +3,9 @@
 
 use crate::common::{in_every_shape, options};
 use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::{Address, Error, Options, RowWriter, Shape, Tables, Transaction};
+use sardonyx::low_level::Address;
+use sardonyx::rows::RowWriter;
+use sardonyx::{Error, Options, Shape, Tables, Transaction};
 use sardonyx_rows::schema::{
     Column, IndexDefinition, KeyPart, Schema, Type, VALUE_BYTES_MAX, Value, ValueRef,
 };

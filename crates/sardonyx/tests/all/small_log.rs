@@ -4,7 +4,8 @@
 
 use crate::common;
 use crate::common::{Model, Opened};
-use sardonyx::{GroupLimits, Options, Shape};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Options, Shape};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::sync::Arc;
 

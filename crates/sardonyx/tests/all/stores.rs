@@ -2,11 +2,12 @@
 //! and on the schemas themselves, give the same answers, the same errors and the same rows.
 
 use sardonyx::nodes::{Node, NodeOptions, NodeTables, Nodes, StorageOptions, TableNode};
+use sardonyx::rows::{ReadIndex, ReadRow, Rows};
 use sardonyx::schema::{
     Declared, DeclaredDefault, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema,
     SchemaBuilder, Type, Value,
 };
-use sardonyx::{Error, Options, ReadIndex, ReadRow, Rows, Tables, Transaction};
+use sardonyx::{Error, Options, Tables, Transaction};
 use sardonyx_base::random::Random;
 use sardonyx_rows::{DefineRows, ReadRows, ScanPlace};
 use std::fmt::Write;

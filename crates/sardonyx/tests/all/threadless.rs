@@ -2,9 +2,9 @@
 //! nobody waits for once there is much of it.
 
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::{
-    Durability, Error, GroupLimits, Options, Procedure, Shape, Table, TableSpace, Transaction,
-};
+use sardonyx::disk::GroupLimits;
+use sardonyx::procedures::{Procedure, TableSpace};
+use sardonyx::{Durability, Error, Options, Shape, Table, Transaction};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX};
 

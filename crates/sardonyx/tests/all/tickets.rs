@@ -2,7 +2,8 @@
 //! database; and calls that choose to return before their transaction is durable (I1).
 
 use crate::common::{Opened, block_on, in_every_shape, options};
-use sardonyx::{Durability, Error, GroupPolicy, Shape, Ticket};
+use sardonyx::disk::GroupPolicy;
+use sardonyx::{Durability, Error, Shape, Ticket};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::future::Future;
 use std::pin::Pin;

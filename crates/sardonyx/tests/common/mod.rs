@@ -5,9 +5,10 @@
     allow(dead_code, reason = "the Shuttle models use a part of it")
 )]
 
+use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use sardonyx::{Error, Field, GroupLimits, Journal, Options, Shape, Table, Tables, field, record};
+use sardonyx::low_level::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::{Error, Field, Journal, Options, Shape, Table, Tables, field, record};
 use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::metrics::{FLIGHT_MICROSECONDS, Metrics, Protocol, ProtocolCounts};
 use crate::slow_statements::SlowStatement;
-use sardonyx::{Statistics, Tables, View};
+use sardonyx::reports::Statistics;
+use sardonyx::{Tables, View};
 use sardonyx_base::waiting::{Interrupt, interruptible};
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::statistics::{LogStatistics, WRITE_MICROSECONDS};

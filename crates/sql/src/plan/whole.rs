@@ -4,8 +4,9 @@ use crate::error::{SqlError, code};
 use crate::relation::StoredColumn;
 use crate::violations::failing_row;
 use crate::write_target::WriteTarget;
+use sardonyx::Error;
+use sardonyx::rows::RowWriter;
 use sardonyx::schema::{Schema, Value, ValueRef};
-use sardonyx::{Error, RowWriter};
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 

@@ -17,8 +17,9 @@ use crate::rows::{InputRow, Values};
 use crate::source::Source;
 use crate::values::cast::Coercion;
 use crate::write_target::WriteTarget;
+use sardonyx::low_level::Address;
+use sardonyx::rows::RowWriter;
 use sardonyx::schema::Value;
-use sardonyx::{Address, RowWriter};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };

@@ -23,7 +23,7 @@ use crate::sequences::{Done, Draws};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
-use sardonyx::Reached;
+use sardonyx::low_level::Reached;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
 use std::collections::HashMap;

@@ -7,7 +7,7 @@ use crate::error::SqlError;
 use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Tag};
-use sardonyx::Reached;
+use sardonyx::low_level::Reached;
 
 impl Session {
     /// Runs a statement of maintenance.

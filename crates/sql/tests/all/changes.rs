@@ -51,7 +51,7 @@ fn replay(all: &mut All, changes: &[Change]) {
             rows.clear();
             continue;
         }
-        let row = |row: Option<sardonyx::RowRef<'_, sardonyx::OneRow>>| {
+        let row = |row: Option<sardonyx::rows::RowRef<'_, sardonyx::rows::OneRow>>| {
             row.map(|row| shown(&row, row.schema().columns.len()))
         };
         let before = row(change.before().expect("sound"));

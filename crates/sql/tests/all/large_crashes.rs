@@ -4,8 +4,8 @@
 
 use crate::common::{query, run, session};
 use crate::large::{TABLE, content, unlimited};
-use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::{GroupLimits, Options, Shape, Tables};
+use sardonyx::disk::{Faults, GroupLimits, SimulatedDisk};
+use sardonyx::{Options, Shape, Tables};
 use sardonyx_sql::{BesideLimits, Database};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

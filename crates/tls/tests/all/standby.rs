@@ -3,7 +3,8 @@
 use crate::common::{Authority, LONG, Wish};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use sardonyx::{GroupLimits, Options, Shape, Tables, record};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Options, Shape, Tables, record};
 use sardonyx_base::transport::{Transport, TransportError};
 use sardonyx_standby::{
     ListeningStandby, Patience, RemoteError, Standby, StandbyOptions, StandbyServer,

@@ -4,10 +4,10 @@
 use super::database::{AccountOrder, CustomerOrder, Database, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};
 use super::rows::{Account, Customer};
+use sardonyx::low_level::PageSnapshot;
+use sardonyx::rows::Index;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, PRIMARY};
-use sardonyx::{
-    Durability, Index, PageSnapshot, Record, Snapshot, Table, Tables, Ticket, Transaction,
-};
+use sardonyx::{Durability, Record, Snapshot, Table, Tables, Ticket, Transaction};
 use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::Seen;
 use sardonyx_lab::ycsb::store::Missing;

@@ -9,7 +9,8 @@ use super::super::paths;
 use super::super::records::{Account, Customer, Order, OrderLine};
 use super::super::scale::{self, DISTRICTS, LINES_MAX};
 use super::{Refusal, Tpcc, missing};
-use sardonyx::{Field, Row, Transaction, field};
+use sardonyx::rows::Row;
+use sardonyx::{Field, Transaction, field};
 
 const CARRIER: Field<Order, u8> = field!(Order.carrier: u8);
 const DELIVERED: Field<OrderLine, i64> = field!(OrderLine.delivered: i64);

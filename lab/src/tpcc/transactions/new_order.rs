@@ -8,7 +8,9 @@ use super::super::records::{Customer, District, Item, Level, NewOrder, Order, Or
 use super::super::requests::Line;
 use super::super::scale;
 use super::{Refusal, Tpcc, missing};
-use sardonyx::{Field, Prefetch, Row, Transaction, field};
+use sardonyx::procedures::Prefetch;
+use sardonyx::rows::Row;
+use sardonyx::{Field, Transaction, field};
 
 const NEXT_ORDER: Field<District, u32> = field!(District.next_order: u32);
 const LEVEL: Field<Stock, Level> = field!(Stock.level: Level);

@@ -19,7 +19,8 @@ use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
-use sardonyx::{Error, Procedure, Registered, Tables};
+use sardonyx::procedures::{Procedure, Registered};
+use sardonyx::{Error, Tables};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -176,7 +177,7 @@ pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
         progress.clone(),
     );
     let shared = Arc::new(shared?);
-    let (sender, owed) = mpsc::channel::<sardonyx::Owed<Visit<P>>>();
+    let (sender, owed) = mpsc::channel::<sardonyx::procedures::Owed<Visit<P>>>();
     let mut server = Server {
         service,
         shared: shared.clone(),
@@ -187,7 +188,10 @@ pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
         sender,
     };
     let (served, slices) = std::thread::scope(|scope| {
-        let answering = scope.spawn(move || owed.into_iter().for_each(sardonyx::Owed::answer));
+        let answering = scope.spawn(move || {
+            owed.into_iter()
+                .for_each(sardonyx::procedures::Owed::answer)
+        });
         let watching = scope.spawn(|| watch(service.bank.database, progress));
         let served = server.run();
         server.connections.values().for_each(|one| one.end());
@@ -224,7 +228,7 @@ struct Server<'a, P: Procedure<Output = (), Error = Refusal>> {
     clients: u64,
     /// When connections were looked at last.
     looked: Instant,
-    sender: mpsc::Sender<sardonyx::Owed<Visit<P>>>,
+    sender: mpsc::Sender<sardonyx::procedures::Owed<Visit<P>>>,
 }
 
 impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {

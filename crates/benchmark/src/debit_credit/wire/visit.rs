@@ -3,7 +3,8 @@
 use super::connection::Connection;
 use crate::debit_credit::prelocated::{Directory, Prelocated};
 use crate::debit_credit::transaction::{DebitCredit, Numbered, Refusal};
-use sardonyx::{Error, Exchange, Outcomes, Procedure};
+use sardonyx::Error;
+use sardonyx::procedures::{Exchange, Outcomes, Procedure};
 use std::sync::Arc;
 use std::time::Instant;
 

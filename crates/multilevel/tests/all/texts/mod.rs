@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 /// The names that `sardonyx` has for the derive.
 pub mod derived {
-    pub use sardonyx_rows::{KeyValues, Record, RowRef, RowWriter, StoredField, schema};
     pub mod declared {
         pub use sardonyx_rows::{Found, PlainLayout, TableError, find_columns, no_value_of_field};
+        pub use sardonyx_rows::{KeyValues, Record, RowRef, RowWriter, StoredField, schema};
         pub use sardonyx_storage::store::PageRead;
     }
 }

@@ -4,7 +4,8 @@
 use super::Abuse;
 use super::program::insert;
 use crate::common::{self, Opened, VALUE};
-use sardonyx::{Error, GroupLimits, GroupPolicy, Shape};
+use sardonyx::disk::{GroupLimits, GroupPolicy};
+use sardonyx::{Error, Shape};
 use sardonyx_base::random::Random;
 use std::time::Duration;
 

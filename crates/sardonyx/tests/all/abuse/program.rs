@@ -2,7 +2,8 @@
 
 use super::REMAINDER;
 use crate::common::{Item, Note, Opened, PLANNED};
-use sardonyx::{Error, Procedure, Table, Transaction};
+use sardonyx::procedures::Procedure;
+use sardonyx::{Error, Table, Transaction};
 use std::sync::Arc;
 use std::task::Wake;
 
@@ -44,7 +45,7 @@ impl Procedure for Put {
         }
     }
 
-    fn locate(&self, id: &u64, _: &sardonyx::TableSpace) {
+    fn locate(&self, id: &u64, _: &sardonyx::procedures::TableSpace) {
         assert!(id % REMAINDER != 5, "{PLANNED}");
     }
 

@@ -2,8 +2,10 @@
 
 use super::{conflict, key_of, open};
 use crate::common::{Item, Opened, in_every_shape};
+use sardonyx::errors::ConflictWith;
+use sardonyx::rows::ReadRow;
 use sardonyx::schema::{Schema, Type};
-use sardonyx::{ConflictWith, Error, OpenTransaction, ReadRow};
+use sardonyx::{Error, OpenTransaction};
 
 fn value(tx: &OpenTransaction, opened: &Opened, id: u64) -> u64 {
     let found = tx.get(opened.items, id).unwrap();

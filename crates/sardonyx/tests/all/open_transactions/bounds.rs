@@ -3,7 +3,8 @@
 
 use super::{bump, ended};
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::{Error, OpenTransaction, Options, SnapshotEnded, TransactionEnded};
+use sardonyx::errors::{SnapshotEnded, TransactionEnded};
+use sardonyx::{Error, OpenTransaction, Options, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 
@@ -93,7 +94,7 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
         let others = std::cell::RefCell::new(all);
         let inserted = bank.retry(|tx| {
             ran.set(ran.get() + 1);
-            if ran.get() <= sardonyx::RETRIES_ASIDE {
+            if ran.get() <= Tables::RETRIES_ASIDE {
                 bump(tx, items, 1)?;
                 for _ in 0..5 {
                     // Ended ones keep what they have until they are dropped.
@@ -109,7 +110,7 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
             Ok(inserts.count())
         });
         assert!(inserted.unwrap() > 100);
-        assert_eq!(ran.get(), sardonyx::RETRIES_ASIDE + 1);
+        assert_eq!(ran.get(), Tables::RETRIES_ASIDE + 1);
         let others = others.into_inner();
         assert!(others.iter().rev().take(4).all(|other| !is_ended(other)));
         // A transaction gives its bytes back at its end.

@@ -3,7 +3,8 @@
 
 use super::bump;
 use crate::common::{Item, Opened, SHAPES, options};
-use sardonyx::{Durability, Error, Inside, Shape, Tables};
+use sardonyx::low_level::Inside;
+use sardonyx::{Durability, Error, Shape, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};

@@ -47,7 +47,7 @@ impl Step {
         self,
         tx: &mut OpenTransaction,
         items: Table<Item>,
-        marks: &mut Vec<sardonyx::Marked>,
+        marks: &mut Vec<sardonyx::rows::Marked>,
     ) -> String {
         match self {
             Step::Get(id) => format!("{:?}", tx.get(items, id).unwrap().map(|item| item.value)),
@@ -130,7 +130,7 @@ impl Step {
 /// An open transaction and what it did.
 struct Running {
     tx: OpenTransaction,
-    marks: Vec<sardonyx::Marked>,
+    marks: Vec<sardonyx::rows::Marked>,
     steps: Vec<Step>,
     told: Vec<String>,
 }

@@ -3,10 +3,11 @@
 use super::contents::open;
 use crate::common::Item;
 use sardonyx::disk::{Faults, SimulatedDisk};
+use sardonyx::low_level::zerocopy;
 use sardonyx::schema::{
     ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Type, Value,
 };
-use sardonyx::{Error, Transaction, record, zerocopy};
+use sardonyx::{Error, Transaction, record};
 
 pub type Change = fn(&mut Transaction<'_>) -> Result<(), Error>;
 

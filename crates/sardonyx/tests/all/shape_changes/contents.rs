@@ -1,8 +1,8 @@
 //! All that a database's tables hold, and whether the indexes agree with it.
 use crate::common::options;
-use sardonyx::disk::SimulatedDisk;
+use sardonyx::disk::{GroupLimits, SimulatedDisk};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Error, GroupLimits, Options, Shape, Tables};
+use sardonyx::{Error, Options, Shape, Tables};
 use sardonyx_storage::catalogue::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

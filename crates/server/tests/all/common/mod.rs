@@ -1,7 +1,8 @@
 //! A server on a database of its own, and what speaks to it byte by byte.
 
 // Each test uses some of it.
-use sardonyx::{GroupLimits, Options as DatabaseOptions, Shape, Tables};
+use sardonyx::disk::GroupLimits;
+use sardonyx::{Options as DatabaseOptions, Shape, Tables};
 use sardonyx_server::{Endpoint, Options, Server};
 use sardonyx_sql::Database;
 use std::io::{Read, Write};

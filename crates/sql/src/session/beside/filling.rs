@@ -10,10 +10,10 @@ use crate::plan::write::whole as writer_of;
 use crate::rows::EachRow;
 use crate::source::{KeyRange, Source};
 use crate::write_target::{DueOf, WriteTarget};
+use sardonyx::low_level::{Address, HeldReference};
+use sardonyx::rows::{Marked, RowWriter, SpaceSnapshot};
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{
-    Address, Error, HeldReference, Marked, RowWriter, Snapshot, SpaceSnapshot, Transaction,
-};
+use sardonyx::{Error, Snapshot, Transaction};
 use sardonyx_rows::constraints::Objects;
 use sardonyx_rows::{ScanPlace, TableError};
 use sardonyx_storage::catalogue::Definition;

@@ -15,7 +15,8 @@ use crate::running::{Read, run_plan};
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
-use sardonyx::{Committed, Transaction};
+use sardonyx::Transaction;
+use sardonyx::low_level::Committed;
 use sqlparser::ast::Statement;
 use std::sync::Arc;
 

@@ -9,8 +9,10 @@ use crate::plan::write::whole_row;
 use crate::plan::{Plan, Planned};
 use crate::rows::InputRow;
 use crate::source::Source;
+use sardonyx::low_level::{Beside, OwnRow};
+use sardonyx::rows::OpenRows;
 use sardonyx::schema::{Schema, Value};
-use sardonyx::{Beside, Error, OpenRows, OwnRow, Snapshot, Ticket};
+use sardonyx::{Error, Snapshot, Ticket};
 use std::sync::Arc;
 
 /// The most keys of rows that are kept.

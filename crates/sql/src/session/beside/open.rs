@@ -21,7 +21,9 @@ use crate::session::given::Given;
 use crate::session::telling::count;
 use crate::source::Source;
 use crate::violations::explained;
-use sardonyx::{Beside, Committed, OpenRows, Snapshot, Ticket, Transaction};
+use sardonyx::low_level::{Beside, Committed};
+use sardonyx::rows::OpenRows;
+use sardonyx::{Snapshot, Ticket, Transaction};
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 

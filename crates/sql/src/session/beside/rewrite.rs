@@ -13,8 +13,9 @@ use crate::running::Read;
 use crate::session::execute::check_parameters;
 use crate::session::given::Given;
 use crate::source::Source;
+use sardonyx::Snapshot;
+use sardonyx::low_level::Committed;
 use sardonyx::schema::Value;
-use sardonyx::{Committed, Snapshot};
 use std::sync::Arc;
 
 /// `UPDATE` or `DELETE` that is tried.

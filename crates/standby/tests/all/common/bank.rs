@@ -2,8 +2,9 @@
 //! into a journal. So what a database holds is either the state after exactly the first `j`
 //! transactions, or wrong.
 
+use sardonyx::disk::GroupLimits;
 use sardonyx::journals::PlainJournalRow;
-use sardonyx::{Error, GroupLimits, Journal, Options, Shape, Table, Tables, record};
+use sardonyx::{Error, Journal, Options, Shape, Table, Tables, record};
 use sardonyx_storage::checkpoint::RemoteCheckpointer;
 use sardonyx_storage::disk::SimulatedDisk;
 use sardonyx_storage::log::LogError;
