@@ -33,8 +33,8 @@
 //! ```
 //!
 //! Changes are kept of the tables that a program, or `sardonyx changes --keep`, names, from then on. They are in the commit
-//! groups, as rows of journals are, and kept as long: [`Retention`](crate::journals::Retention). A position that is older
-//! than what is kept is an error that says the oldest ([`Error::Unavailable`]).
+//! groups, as rows of journals are, and kept as long: [`Retention`]. A position that is older than what is kept is an error
+//! that says the oldest ([`Error::Unavailable`]).
 
 use crate::{Error, Tables};
 use sardonyx_rows::{OneRow, RowRef};
