@@ -58,7 +58,7 @@ fn texts_of_few_rows_are_read_at_once() {
         let mut records = snapshot.records(rows);
         READ.set(0);
         let mut found = Vec::new();
-        while let Some(record) = records.next() {
+        for record in records.by_ref() {
             found.push(record.expect("reads"));
             let ahead = READ.get() - found.len();
             assert!(ahead < 8, "{way:?}: {ahead} were read ahead");
