@@ -1,7 +1,7 @@
 //! A bound on memory that many share: answers that wait for their clients, rows that statements gather.
 //!
 //! Each who gathers has a [`Share`], which grows in steps, so that small answers cost one look and no shared write. What
-//! does not fit any more is refused, and everything goes back when the share is dropped.
+//! does not fit any more is refused, and everything goes back when the share is dropped, if not before ([`Share::give`]).
 //!
 //! Whoever watches the process may say that it is short of memory altogether ([`Budget::set_short`]): then shares grow no
 //! further than their first step.
@@ -102,12 +102,37 @@ impl Budget {
 pub struct Share {
     budget: Arc<Budget>,
     bytes: usize,
+    step: usize,
 }
 
 impl Share {
     /// Nothing of a budget yet.
     pub fn of(budget: Arc<Budget>) -> Share {
-        Share { budget, bytes: 0 }
+        Share {
+            budget,
+            bytes: 0,
+            step: STEP_BYTES,
+        }
+    }
+
+    /// One that grows, and gives back, in other steps.
+    pub fn in_steps(mut self, bytes: usize) -> Share {
+        self.step = bytes;
+        self
+    }
+
+    /// The bound of the budget.
+    pub fn bytes_max(&self) -> usize {
+        self.budget.bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Gives back what it has beyond these bytes, but for a part of a step.
+    pub fn give(&mut self, bytes: usize) {
+        let kept = bytes.next_multiple_of(self.step);
+        if let Some(less) = self.bytes.checked_sub(kept) {
+            self.budget.taken.fetch_sub(less, Ordering::Relaxed);
+            self.bytes = kept;
+        }
     }
 
     /// Bytes up to which it can grow now, with those that it has.
@@ -133,11 +158,11 @@ impl Share {
 
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
-        // A first step is for all: what frees memory needs some, too.
-        if self.bytes > 0 || bytes > STEP_BYTES {
+        // So many are for all: what frees memory needs some, too.
+        if bytes > STEP_BYTES {
             self.budget.check()?;
         }
-        let more = (bytes - self.bytes).max(STEP_BYTES);
+        let more = (bytes - self.bytes).max(self.step);
         self.budget.take(more)?;
         self.bytes += more;
         Ok(())
@@ -175,6 +200,24 @@ mod tests {
         drop(one);
         other.cover(500 << 10).unwrap();
         drop(other);
+        assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn a_share_in_small_steps_gives_them_back() {
+        let budget = Arc::new(Budget::default());
+        let mut share = Share::of(budget.clone()).in_steps(1000);
+        share.cover(1).unwrap();
+        assert_eq!(budget.taken(), 1000);
+        share.cover(4500).unwrap();
+        share.give(4600);
+        assert_eq!(budget.taken(), 4500);
+        share.give(1001);
+        assert_eq!(budget.taken(), 2000);
+        budget.set_short(true);
+        share.cover(STEP_BYTES).unwrap();
+        assert_eq!(share.cover(STEP_BYTES + 1), Err(Exhausted::Process));
+        share.give(0);
         assert_eq!(budget.taken(), 0);
     }
 

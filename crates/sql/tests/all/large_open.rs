@@ -3,6 +3,7 @@
 
 use crate::common::{Fresh, copy_in, query, run};
 use crate::large::{Both, Told, content, told, with_limits};
+use sardonyx_base::memory::Share;
 use sardonyx_sql::{BesideLimits, SqlError};
 use std::sync::{Arc, Mutex};
 
@@ -350,24 +351,33 @@ fn bytes_that_a_large_statement_keeps_are_of_the_memory_of_all_sessions() {
     let large = "update t set a = t.a + s.v from s where s.id = t.id";
     told(&mut both.aside.session(), large).expect("it runs");
     both.aside.database.set_beside(crate::large::unlimited());
-    // Before the last call.
+    // The first pause is before the table's next content is begun.
     let taken = taken.lock().expect("no panic").clone();
-    assert!(taken.iter().any(|bytes| *bytes > 0), "{taken:?}");
+    assert!(taken[0] > 64 << 10, "{taken:?}");
     assert_eq!(both.aside.database.memory().taken(), 0);
-    // A transaction that finds no room there changes nothing.
+    // A transaction that takes a quarter of it, or finds no room there, changes nothing.
     let mut session = both.aside.session();
     let before = content(&both.aside.database);
-    both.aside.database.memory().set_bytes_max(300 << 10);
     both.aside.database.set_aside_from(0);
-    run(&mut session, "begin").expect("it begins");
-    let few = run(&mut session, "update t set a = a + 1 where id < 9");
-    few.expect("few rows count in nothing");
-    let many = run(&mut session, "update t set a = a + 1").map_err(|error| error.code);
-    assert_eq!(many.err(), Some("53200"));
-    run(&mut session, "rollback").expect("it ends");
-    both.aside.database.memory().set_bytes_max(usize::MAX);
-    assert_eq!(content(&both.aside.database), before);
-    assert_eq!(both.aside.database.memory().taken(), 0);
+    for (bytes_max, of_others, code) in [
+        (300 << 10, 0, "54000"),
+        (8 << 20, (8 << 20) - (384 << 10), "53200"),
+    ] {
+        let memory = both.aside.database.memory();
+        memory.set_bytes_max(bytes_max);
+        let mut others = Share::of(memory.clone());
+        others.cover(of_others).expect("there is room");
+        run(&mut session, "begin").expect("it begins");
+        let few = run(&mut session, "update t set a = a + 1 where id < 9");
+        few.expect("few rows count in nothing");
+        let many = run(&mut session, "update t set a = a + 1").map_err(|error| error.code);
+        assert_eq!(many.err(), Some(code));
+        run(&mut session, "rollback").expect("it ends");
+        memory.set_bytes_max(usize::MAX);
+        assert_eq!(content(&both.aside.database), before);
+        drop(others);
+        assert_eq!(memory.taken(), 0);
+    }
 }
 
 #[test]

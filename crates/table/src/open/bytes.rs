@@ -10,7 +10,7 @@ use sardonyx_rows::TableError;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A transaction that keeps no more is of no budget: many sessions may have one, and a share grows in larger steps.
+/// A transaction that keeps no more is of no budget: many sessions may have one. What keeps more takes so many at a time.
 const UNCOUNTED_BYTES: usize = 64 << 10;
 
 impl OpenRows {
@@ -31,15 +31,23 @@ impl OpenRows {
     /// [`Error::Full`].
     #[doc(hidden)]
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
-        self.share = Some(RefCell::new(Share::of(budget)));
+        let share = Share::of(budget).in_steps(UNCOUNTED_BYTES);
+        self.share = Some(RefCell::new(share));
         self
+    }
+
+    /// The most bytes that it may keep: so one alone does not take all that is for others.
+    fn bytes_limit(&self) -> usize {
+        let of_budget = |share: &RefCell<Share>| share.borrow().bytes_max() / 4;
+        let of_budget = self.share.as_ref().map_or(usize::MAX, of_budget);
+        self.bytes_max.min(of_budget.max(UNCOUNTED_BYTES))
     }
 
     /// Takes bytes of the bounds.
     pub(super) fn take_bytes(&self, more: usize) -> Result<(), TableError> {
         let bytes = self.bytes.get() + more;
-        if bytes > self.bytes_max {
-            let limit = self.bytes_max;
+        let limit = self.bytes_limit();
+        if bytes > limit {
             return Err(TableError::TransactionTooLarge { bytes, limit });
         }
         if let Some(life) = &self.life {
@@ -69,6 +77,10 @@ impl OpenRows {
     pub(super) fn give_to_others(&self) {
         if let Some(life) = &self.life {
             life.borrow_mut().give(self.bytes.get());
+        }
+        if let Some(share) = &self.share {
+            let bytes = Some(self.bytes.get()).filter(|bytes| *bytes > UNCOUNTED_BYTES);
+            share.borrow_mut().give(bytes.unwrap_or_default());
         }
     }
 }

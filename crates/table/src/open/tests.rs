@@ -6,7 +6,8 @@ use super::reads::{RangeRead, Span};
 use super::{OpenRows, OpenTransactions};
 use crate::changed_rows::walked;
 use crate::space::TableSpace;
-use sardonyx_base::memory::Budget;
+use sardonyx_base::error::Error;
+use sardonyx_base::memory::{Budget, Share};
 use sardonyx_base::process::Process;
 use sardonyx_base::random::Random;
 use sardonyx_rows::WriteRows;
@@ -172,23 +173,66 @@ fn notes_of_ranges_and_entries_of_indexes_count() {
     assert!(open.bytes.get() - before > keys + super::OVERHEAD_BYTES);
 }
 
+/// Inserts items until one finds no room. Returns how many there are, and why.
+fn fill(open: &mut OpenRows) -> (u64, Error) {
+    for id in 0.. {
+        let mut rows = open.rows("items").expect("a table");
+        if let Err(error) = rows.insert(&item(id)) {
+            return (u64::try_from(id).expect("a number"), error);
+        }
+    }
+    unreachable!("there is a bound")
+}
+
 #[test]
 fn bytes_are_of_a_budget_that_others_share() {
-    let (_space, open, _) = begun(0);
+    let (mut space, ..) = begun(0);
     let budget = Arc::new(Budget::default());
     budget.set_bytes_max(1 << 20);
-    let mut open = open.counted_in(budget.clone());
-    let insert = |open: &mut OpenRows, id| {
-        let mut rows = open.rows("items").expect("a table");
-        rows.insert(&item(id))
-    };
-    let full = (0..).find(|id| insert(&mut open, *id).is_err());
-    let full = full.expect("a bound");
-    assert!(budget.taken() > 3 << 18 && open.bytes() <= budget.taken());
-    // The one that found no room has done nothing.
-    assert_eq!(open.rows("items").expect("a table").count(), full as u64);
-    drop(open);
+    let mut begin =
+        || OpenRows::begin(space.snapshot().expect("a snapshot")).counted_in(budget.clone());
+    // One alone has a quarter at most.
+    let mut all: Vec<_> = (0..3).map(|_| begin()).collect();
+    for open in &mut all {
+        let (count, error) = fill(open);
+        assert!(matches!(error, Error::Limit(_)), "{error}");
+        assert!((250 << 10..=256 << 10).contains(&open.bytes()));
+        // The one that found no room has done nothing.
+        assert_eq!(open.rows("items").expect("a table").count(), count);
+    }
+    let mut last = begin();
+    let mut others = Share::of(budget.clone());
+    others.cover(1).expect("room");
+    let (count, error) = fill(&mut last);
+    assert!(matches!(error, Error::Full(_)), "{error}");
+    assert!(budget.taken() > 3 << 18);
+    assert_eq!(last.rows("items").expect("a table").count(), count);
+    drop((all, last, others));
     assert_eq!(budget.taken(), 0);
+}
+
+#[test]
+fn a_share_of_a_budget_is_as_large_as_what_is_kept() {
+    let (_space, open, _) = begun(1);
+    let budget = Arc::new(Budget::default());
+    let mut open = open.counted_in(budget.clone());
+    insert_until(&mut open, 65 << 10);
+    let is_close = || (65 << 10..192 << 10).contains(&budget.taken());
+    assert!(is_close());
+    for is_undone in [false, true] {
+        let mark = open.mark();
+        for kind in 1..5000 {
+            let mut rows = open.rows("items").expect("a table");
+            let changed = rows.update(&[Value::from(0)], &[("kind", Value::from(kind))]);
+            assert!(changed.expect("updated"));
+        }
+        assert!(budget.taken() > 500 << 10);
+        match is_undone {
+            true => open.return_to(mark).expect("undone"),
+            false => open.release(mark).expect("released"),
+        }
+        assert!(is_close());
+    }
 }
 
 #[test]
@@ -239,7 +283,8 @@ fn begun_among(space: &mut TableSpace, all: &Arc<OpenTransactions>) -> OpenRows 
 }
 
 fn insert_until(open: &mut OpenRows, bytes: usize) {
-    for id in 100.. {
+    let first = 100 + open.bytes.get() as i64;
+    for id in first.. {
         let mut rows = open.rows("items").expect("a table");
         rows.insert(&item(id)).expect("inserted");
         if open.bytes.get() >= bytes {
