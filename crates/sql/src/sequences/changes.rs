@@ -97,7 +97,7 @@ impl SequenceChanges {
         objects: &mut dyn Objects,
         drawn: &Done,
     ) -> Result<(), SqlError> {
-        for (name, what) in drawn.iter() {
+        for (name, what) in drawn.ends() {
             let counter = self.with_counter(counters, name, |counter| Ok(counter.clone()));
             // The transaction drops it.
             let Ok(counter) = counter else { continue };

@@ -19,7 +19,7 @@ use crate::prepared::Prepared;
 use crate::procedures;
 use crate::rights::{Access, Rights};
 use crate::running::{now, seed};
-use crate::sequences::{Done, Draws};
+use crate::sequences::Draws;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
@@ -244,7 +244,6 @@ pub(super) fn executed(
         transaction_started: now,
         statement_started: now,
         seed: seed(),
-        again: Done::default(),
         digests: false,
     };
     let draws = Draws::refused("the arguments of EXECUTE draw no numbers from sequences");

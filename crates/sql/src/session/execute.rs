@@ -170,7 +170,6 @@ pub(super) fn read(
         transaction_started: started,
         statement_started: now,
         seed: seed(),
-        again: Done::default(),
         digests,
     };
     let tables = table_numbers(statement, source);
@@ -308,7 +307,7 @@ pub(super) struct Call<'c> {
     pub database: &'c Arc<Database>,
     /// What the transaction does besides its rows.
     pub effects: &'c mut Effects,
-    /// What the last statement drew from them, also if it failed.
+    /// What the statement drew from sequences when it ran before. Once it has run, what it drew, also if it failed.
     pub drawn: Done,
     /// The version of the catalogue of the tables; `None` if they are the newest.
     pub version: Option<u64>,
@@ -368,7 +367,7 @@ impl Call<'_> {
                 let tables = table_numbers(given.statement, &*self.tx);
                 let tx = &mut *self.tx;
                 let before = std::mem::take(self.effects);
-                let draws = Draws::again(given.again.clone(), before);
+                let draws = Draws::again(std::mem::take(&mut self.drawn), before);
                 let changes = matches!(
                     given.statement.statement(),
                     Some(Statement::Update(_) | Statement::Delete(_))

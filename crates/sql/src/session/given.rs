@@ -3,7 +3,6 @@
 use crate::prepared::Prepared;
 use crate::result::CopyData;
 use crate::rights::Rights;
-use crate::sequences::Done;
 use sardonyx::schema::Value;
 
 /// What a session begins with.
@@ -28,8 +27,6 @@ pub(super) struct Given<'g> {
     pub transaction_started: i64,
     pub statement_started: i64,
     pub seed: [u64; 2],
-    /// What it drew from sequences when it ran before.
-    pub again: Done,
     /// Whether a digest is wanted of what it tells.
     pub digests: bool,
 }

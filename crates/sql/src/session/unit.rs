@@ -21,7 +21,6 @@ use crate::maintenance::Maintenance;
 use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
-use crate::sequences::Done;
 use crate::signals::{Effects, Posted};
 use crate::write_target::WriteTarget;
 use sqlparser::ast::Statement;
@@ -513,14 +512,13 @@ impl Unit {
             transaction_started: started,
             statement_started: now(),
             seed: seed(),
-            again: std::mem::take(&mut self.state.again),
             digests: self.remembers,
         };
         let mut call = Call {
             tx,
             database: &self.database,
             effects: &mut self.effects,
-            drawn: Done::default(),
+            drawn: std::mem::take(&mut self.state.again),
             version: self.version,
         };
         let settings = self.state.settings.clone();

@@ -38,7 +38,7 @@ use crate::expression::Environment;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
-use crate::sequences::{Done, Draws};
+use crate::sequences::Draws;
 use crate::signals::Effects;
 pub(super) use made::Came;
 use made::Ran;
@@ -95,7 +95,6 @@ impl Session {
             transaction_started: started,
             statement_started: started,
             seed: seed(),
-            again: Done::default(),
             digests: false,
         };
         let span = spans::statement(statement);
@@ -140,7 +139,6 @@ impl Session {
             transaction_started: started,
             statement_started: started,
             seed: seed(),
-            again: Done::default(),
             digests: false,
         };
         let draws = Draws::refused("a commit draws no numbers from sequences");

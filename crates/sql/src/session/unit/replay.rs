@@ -5,7 +5,6 @@ use super::Unit;
 use crate::class::Class;
 use crate::database::Database;
 use crate::error::{SqlError, code};
-use crate::sequences::Done;
 use crate::session::execute::Call;
 use crate::session::given::Given;
 use crate::session::history::{Event, History, Remembered, Told, is_of_the_engine};
@@ -131,14 +130,13 @@ impl Unit {
             transaction_started: started,
             statement_started: one.statement_started,
             seed: one.seed,
-            again: one.drawn.clone(),
             digests: true,
         };
         let mut call = Call {
             tx,
             database: &self.database,
             effects: &mut self.effects,
-            drawn: Done::default(),
+            drawn: one.drawn.clone(),
             version: self.version,
         };
         let ran = call.run(&mut self.state, &given);
