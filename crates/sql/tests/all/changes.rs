@@ -90,6 +90,19 @@ fn transactions(changes: &[Change]) -> usize {
     all.len()
 }
 
+/// Large statements run aside from now on, if a number is given. Returns how often they pause then.
+fn aside_with(fresh: &Fresh, few: Option<u64>) -> Arc<Mutex<usize>> {
+    let times = Arc::new(Mutex::new(0));
+    let counted = times.clone();
+    match few {
+        Some(few) => with_limits(fresh, few, move || {
+            *counted.lock().expect("no panic") += 1;
+        }),
+        None => fresh.database.set_beside(crate::large::unlimited()),
+    }
+    times
+}
+
 const STATEMENTS: [&str; 14] = [
     "update t set a = a + 1",
     "update t set b = repeat('long', 20) where id < 20",
@@ -110,16 +123,17 @@ const STATEMENTS: [&str; 14] = [
 
 #[test]
 fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
+    let mut in_stage = Vec::new();
     for text in STATEMENTS {
         for few in [None, Some(0), Some(1000)] {
             let fresh = Both::new();
             let database = &fresh.aside.database;
             let before = keep(database, &TABLES);
-            match few {
-                Some(few) => with_limits(&fresh.aside, few, || {}),
-                None => database.set_beside(crate::large::unlimited()),
-            }
+            let pauses = aside_with(&fresh.aside, few);
             told(&mut fresh.aside.session(), text).expect(text);
+            if few.is_some() && *pauses.lock().expect("no panic") == 0 {
+                in_stage.push((text, few));
+            }
             database.set_beside(crate::large::unlimited());
             let after = judge(database, before.clone(), &TABLES, text);
             assert!(transactions(&after) <= 1, "{text}");
@@ -134,6 +148,16 @@ fn changes_of_statements_in_the_stage_and_aside_are_the_tables() {
             assert_eq!(content(database), content(&fresh.plain.database), "{text}");
         }
     }
+    // A definition runs there. A table whose changes are kept has no next content, which this INSERT would begin at once.
+    let expected = [
+        (
+            "insert into t select id + 2000, v, 'new', null from s",
+            Some(0),
+        ),
+        ("truncate f", Some(0)),
+        ("truncate f", Some(1000)),
+    ];
+    assert_eq!(in_stage, expected);
 }
 
 #[test]
@@ -160,10 +184,10 @@ fn references_that_set_null_or_cascade_change_rows_of_their_tables() {
             let before = keep(&fresh.database, &tables);
             run(&mut session, fill).expect("filled");
             let filled = judge(&fresh.database, before.clone(), &tables, fill).len();
-            if let Some(few) = few {
-                with_limits(&fresh, few, || {});
-            }
+            let pauses = aside_with(&fresh, few);
             run(&mut session, text).expect(text);
+            let pauses = *pauses.lock().expect("no panic");
+            assert_eq!(pauses > 0, few.is_some(), "{text}");
             fresh.database.set_beside(crate::large::unlimited());
             let after = judge(&fresh.database, before, &tables, text);
             assert_eq!(after.len() - filled, changed, "{text}");
@@ -205,13 +229,14 @@ fn changes_of_a_copy_and_of_an_open_transaction_are_those_that_committed() {
         ("rollback", true),
         ("commit", true),
     ] {
-        if is_aside {
-            database.set_aside_from(0);
-        }
+        database.set_aside_from(if is_aside { 0 } else { usize::MAX });
         let changed = changes(database).len();
-        for text in statements.iter().chain([&end]) {
+        for text in statements {
             run(&mut session, text).expect(text);
         }
+        // From its beginning, or from its first long statement on.
+        assert!(session.bytes_aside() > 0);
+        run(&mut session, end).expect(end);
         let all = judge(database, before.clone(), &TABLES, end);
         let new = &all[changed..];
         assert_eq!(new.is_empty(), end == "rollback");
