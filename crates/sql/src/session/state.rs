@@ -32,7 +32,7 @@ pub(crate) struct SessionState {
     /// Of `PREPARE`.
     pub named: HashMap<String, Arc<Prepared>>,
     pub drawn: Drawn,
-    /// Numbers that the next statement drew from sequences when it ran aside: the stage gives it the same.
+    /// What the statement drew from sequences when it ran aside. The stage gives it the same numbers.
     pub again: Done,
     /// Says when what it runs is to end.
     pub interrupt: Arc<Interrupt>,
@@ -228,7 +228,7 @@ impl SessionState {
 
     /// A statement begins: its time limit is counted from now.
     pub fn begin_statement(&mut self) {
-        // One that drew numbers aside and could not begin in the stage leaves them.
+        // The statement before drew these aside, and did not begin in the stage.
         self.again = Done::default();
         let limit = self.settings.statement_timeout();
         self.interrupt

@@ -1,4 +1,4 @@
-//! The changes of tables that statements make, as they are kept: replayed, they are the tables, whichever way a statement
+//! The changes of tables that statements make, as they are kept. Replayed, they give the tables, in whichever way a statement
 //! ran.
 
 use crate::common::{Fresh, copy_in, run, session};
@@ -43,7 +43,7 @@ fn changes(database: &Database) -> Vec<Change> {
     changes.collect::<Result<_, _>>().expect("they are sound")
 }
 
-/// Replays changes, each of which is of the row that is there.
+/// Replays changes. Each is one of the row that is there.
 fn replay(all: &mut All, changes: &[Change]) {
     for change in changes {
         let rows = all.entry(change.table().to_string()).or_default();

@@ -1,6 +1,7 @@
 //! The bytes that an open transaction keeps: its changes, and notes of what it read.
 //!
-//! Invariant: nothing is kept that was not taken of each bound before.
+//! Invariant: nothing is kept that was not taken of each bound before. A budget that others share counts a transaction only
+//! if it keeps more than a few bytes.
 
 use super::OpenRows;
 use super::reads::{RangeRead, Span};
@@ -10,7 +11,8 @@ use sardonyx_rows::TableError;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A transaction that keeps no more is of no budget: many sessions may have one. What keeps more takes so many at a time.
+/// A transaction that keeps no more takes nothing of a budget, so that many sessions may have one. One that keeps more takes
+/// at least so many at a time.
 const UNCOUNTED_BYTES: usize = 64 << 10;
 
 impl OpenRows {
@@ -27,8 +29,8 @@ impl OpenRows {
         self.bytes.get()
     }
 
-    /// Its bytes are of a budget, too, which others share, up to its end, if they are more than a few. An operation that finds no room there fails as
-    /// [`Error::Full`].
+    /// Its bytes count in a budget, too, which others share, if they are more than a few. An operation that finds no room
+    /// there fails as [`Error::Full`].
     #[doc(hidden)]
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
         let share = Share::of(budget).in_steps(UNCOUNTED_BYTES);

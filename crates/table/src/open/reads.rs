@@ -122,7 +122,7 @@ pub(super) struct RangeRead {
 }
 
 impl RangeRead {
-    /// The number of rows that are compared for it, with the place at which it begins.
+    /// The number of rows that are compared for it, and one for the look at its beginning.
     pub fn rows(&self) -> usize {
         let rows = self.extent.map_or(0, |extent| extent.front + extent.back);
         usize::try_from(rows)

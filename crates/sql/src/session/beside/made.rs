@@ -30,7 +30,8 @@ const MANY_SHARE: u64 = 64;
 pub(super) const SLICE_BYTES: usize = 1 << 20;
 
 impl BesideLimits {
-    /// True if a change of so many rows is made as the next content of a table of `there` rows. `all_new`: the table has none of them.
+    /// True if a change of so many rows is made as the next content of a table of `there` rows. With `all_new` the table has
+    /// none of them.
     pub(super) fn makes_content(&self, changed: u64, there: u64, all_new: bool) -> bool {
         let share = match all_new {
             _ if changed > CALL_ROWS => MANY_SHARE,

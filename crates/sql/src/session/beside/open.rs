@@ -168,7 +168,7 @@ impl Opened<'_> {
         for (table, changed) in self.rows.changed_tables() {
             let there = Source::count(&source, table)?;
             let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
-            // Rows are looked up only if the answer depends on their being new.
+            // Rows are looked up only if it matters that the table has none of them.
             let is_many = makes(true) || (makes(false) && !self.rows.has_only_new(table)?);
             match is_many {
                 true => many.push(table),
