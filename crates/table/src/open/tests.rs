@@ -449,7 +449,8 @@ fn keys_of_changed_rows_are_kept_in_lists_of_a_bound() {
     let index = open.index_named(items, "by_kind").expect("an index");
     let read = |kinds: Range<i64>, most: usize| {
         let range = index.range((kinds.start,)..(kinds.end,)).expect("a range");
-        range.take(most).map(|row| row.expect("read")).count()
+        let rows: Result<Vec<_>, _> = range.take(most).collect();
+        rows.expect("read").len()
     };
     assert_eq!(read(0..4000, usize::MAX), 4000);
     // In the first list, and in the last one, are rows behind the one that was read.
