@@ -154,9 +154,8 @@ impl Maker {
         if come == 0 || come < self.every {
             return Ok(());
         }
-        if let Some(next_entry) = self.make(&manifest)? {
-            *counted = Some((next_entry, 0));
-        }
+        // If another maker was faster, the log is counted from its base.
+        *counted = self.make(&manifest)?.map(|next_entry| (next_entry, 0));
         Ok(())
     }
 
@@ -190,5 +189,35 @@ impl Maker {
             "what is not to be kept is deleted from the store"
         );
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Options;
+    use sardonyx::hosts::MemoryStore;
+
+    #[test]
+    fn a_maker_that_another_one_overtook_counts_from_the_newest_base_again() {
+        let machine = tempfile::tempdir().unwrap();
+        let remote = RemoteLog::new(Arc::new(MemoryStore::new()));
+        let options = Options::new().store(remote.clone());
+        let bank = options.open_tables(machine.path().join("bank.sdx"));
+        bank.unwrap().close().unwrap();
+        let maker = |is_over| Maker {
+            remote: remote.clone(),
+            directory: machine.path().join("bases.sdx"),
+            every: 0,
+            keep: Kept::default(),
+            is_over: Arc::new(AtomicBool::new(is_over)),
+        };
+        let mut counted = Some((1, 1));
+        // As if another one had been faster: it makes none.
+        maker(true).look(&mut counted).unwrap();
+        assert_eq!(counted, None);
+        maker(false).look(&mut counted).unwrap();
+        let (next_entry, bytes) = counted.unwrap();
+        assert!(next_entry > 1 && bytes == 0, "{counted:?}");
     }
 }

@@ -75,8 +75,8 @@ impl Arguments {
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
         let bar = ProgressBar::new_spinner().with_style(style);
         let mut following = Following::open(&self.path, &options, self.wait.unwrap_or_default())?;
-        let newest = newest_base(&remote, manifest.identity, |_| true)?;
-        let mut based = newest.map(|(_, head)| head.known);
+        let newest = || newest_base(&remote, manifest.identity, |_| true);
+        let mut based = newest()?.map(|(_, head)| head.known);
         let mut bases = 0;
         let mut told = None;
         let tell = |text: &str| bar.suspend(|| eprintln!("sardonyx: {text}"));
@@ -136,6 +136,9 @@ impl Arguments {
                         output.line(&base)?;
                         output.finish()?;
                     }
+                } else {
+                    // Another maker was faster: the log is counted from its base.
+                    based = newest()?.map(|(_, head)| head.known);
                 }
             }
             if self.once || end.recv_timeout(self.poll) != Err(RecvTimeoutError::Timeout) {

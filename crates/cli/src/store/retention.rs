@@ -12,7 +12,7 @@ use std::io::Write;
 use std::time::Duration;
 
 /// What is to be kept, as arguments.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Kept {
     /// Keep so many of the newest bases, and the log from the oldest of them on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
