@@ -1,7 +1,7 @@
 //! Verbs, exit codes and tables of several nodes; `without_nodes` stands in its place in a build without the feature `nodes`.
 
+use crate::store::Held;
 use anyhow::Error;
-use sardonyx::Tables;
 use sardonyx_command::exit::UsageError;
 use sardonyx_rows::ReadRows;
 use sardonyx_sharing::node::{NodeError, NodeOptions, Nodes};
@@ -41,7 +41,7 @@ impl NodeOption {
         &self,
         path: &Path,
         of_tables: Option<&'static str>,
-        tables: impl FnOnce() -> anyhow::Result<Tables>,
+        tables: impl FnOnce() -> anyhow::Result<Held>,
     ) -> anyhow::Result<Opened> {
         let check = || match of_tables {
             Some(option) => Err(UsageError::Arguments(format!(

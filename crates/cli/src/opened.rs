@@ -1,7 +1,8 @@
 //! A database that a verb speaks SQL to: tables in main memory, or those of a node, which may be one of several.
 
-use crate::store::StoreOption;
+use crate::store::{Held, StoreOption};
 use sardonyx::Tables;
+use sardonyx::hosts::Term;
 use sardonyx_command::directories::Directories;
 use sardonyx_sql::Database;
 use std::any::Any;
@@ -29,6 +30,8 @@ pub fn of_tables_alone(
 pub struct Opened {
     database: Arc<Database>,
     tables: Option<Arc<Tables>>,
+    /// With which a verb keeps hosts from taking them over.
+    term: Option<Arc<Term>>,
     /// The nodes' shared memory, dropped after the node.
     _nodes: Option<Box<dyn Any>>,
 }
@@ -38,11 +41,13 @@ impl Opened {
     ///
     /// # Errors
     /// The tables cannot be spoken to by SQL.
-    pub fn of_tables(tables: Tables) -> anyhow::Result<Opened> {
+    pub fn of_tables(held: Held) -> anyhow::Result<Opened> {
+        let (tables, term) = held.into_parts();
         let tables = Arc::new(tables);
         Ok(Opened {
             database: Database::new(tables.clone())?,
             tables: Some(tables),
+            term: term.map(Arc::new),
             _nodes: None,
         })
     }
@@ -53,6 +58,7 @@ impl Opened {
         Opened {
             database,
             tables: None,
+            term: None,
             _nodes: Some(nodes),
         }
     }
@@ -62,15 +68,21 @@ impl Opened {
         &self.database
     }
 
+    /// The term of this process, if it is a verb's and the log is in a store.
+    pub fn term(&self) -> Option<&Arc<Term>> {
+        self.term.as_ref()
+    }
+
     /// Closes it: everything is durable.
     ///
     /// # Errors
     /// The engine's.
     pub fn close(self) -> anyhow::Result<()> {
         drop(self.database);
-        match self.tables {
-            Some(tables) => Ok(tables.close()?),
-            None => Ok(()),
+        let closed = self.tables.map_or(Ok(()), |tables| tables.close());
+        if let Some(term) = self.term.and_then(Arc::into_inner) {
+            term.release();
         }
+        Ok(closed?)
     }
 }

@@ -10,10 +10,10 @@
 //! which they came to the log's end ([`RecoveryOptions::beside_writer`]). Something may have been changed
 //! under them, so damage is believed only if it is found twice ([`Files::read`]).
 
-use crate::store::StoreOption;
+use crate::store::{Held, StoreOption};
 use anyhow::Context;
+use sardonyx::Options;
 use sardonyx::disk::GroupLimits;
-use sardonyx::{Options, Tables};
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{self, UsageError};
 use sardonyx_command::output::Output;
@@ -103,11 +103,9 @@ impl Target {
     }
 
     /// Opens the database, whose parts were moved to these directories.
-    pub fn database(&self, moved: &Directories, store: &StoreOption) -> anyhow::Result<Tables> {
+    pub fn database(&self, moved: &Directories, store: &StoreOption) -> anyhow::Result<Held> {
         let options = self.options()?.directories(moved.places());
-        Ok(store
-            .add_unserved(options, &self.path)?
-            .open_tables(&self.path)?)
+        store.open_unserved(options, &self.path, self.wait.unwrap_or_default())
     }
 
     /// How the database, which is there, is opened.
@@ -129,15 +127,13 @@ impl Target {
         &self,
         moved: &Directories,
         store: &StoreOption,
-    ) -> anyhow::Result<Tables> {
+    ) -> anyhow::Result<Held> {
         // Where other files are, the opening says so.
         if self.path.join(MANIFEST_FILE).exists() {
             return self.database(moved, store);
         }
         let options = Options::new().directories(moved.places());
-        Ok(store
-            .add_unserved(options, &self.path)?
-            .open_tables(&self.path)?)
+        store.open_unserved(options, &self.path, self.wait.unwrap_or_default())
     }
 
     fn check_there(&self) -> Result<(), UsageError> {

@@ -55,6 +55,7 @@
 //! another host went on without it, and until either it does not follow. What is cut off is kept in the directory, in a file
 //! whose name begins with `fork-`.
 
+mod alone;
 mod register;
 mod term;
 
@@ -206,8 +207,8 @@ pub struct Host {
 
 /// The outcome of a look at the register.
 enum Looked {
-    /// Another host serves, or nothing is known.
-    Follow,
+    /// Another host serves, which this record says, or nothing is known.
+    Follow(Option<Primary>),
     /// Something has changed: look again.
     Again,
     /// No host serves: this one does, if it replaces the register so.
@@ -295,12 +296,12 @@ impl Host {
     /// Looks who serves, and follows for a while if another host does.
     fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Next, Error> {
         let looked = match self.look() {
-            Err(error) if self.is_doubted(&error) => Looked::Follow,
+            Err(error) if self.is_doubted(&error) => Looked::Follow(None),
             looked => looked?,
         };
         match looked {
             Looked::Again => Ok(Next::Again),
-            Looked::Follow => self.follow(until, stop).map(|_| Next::Wait),
+            Looked::Follow(_) => self.follow(until, stop).map(|_| Next::Wait),
             Looked::Claim(replacement) => {
                 // The copy that is open applies what is missing. The opening would recover another one for that.
                 let until = Instant::now() + between_looks(self.host.wait, false);
@@ -342,7 +343,7 @@ impl Host {
             &mut self.silent,
         )?
         else {
-            return Ok(Looked::Follow);
+            return Ok(Looked::Follow(None));
         };
         let looked = candidate.look(stored.as_ref(), [before, Instant::now()])?;
         (self.doubts, self.soon) = (0, false);
@@ -350,13 +351,13 @@ impl Host {
         match looked {
             Look::Follow(record) => {
                 self.soon = record.released || record.wanted.is_some();
-                let serving = (!record.released).then_some(record.host);
+                let serving = (!record.released).then(|| record.host.clone());
                 let before = std::mem::replace(&mut *self.serving.lock(), serving.clone());
                 if before != serving {
                     // Another host may have gone on without what is here.
                     self.behind = None;
                 }
-                Ok(Looked::Follow)
+                Ok(Looked::Follow(Some(record)))
             }
             Look::Claim(replacement) => Ok(Looked::Claim(replacement)),
         }

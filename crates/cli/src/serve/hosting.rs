@@ -141,7 +141,7 @@ impl<'a> Hosting<'a> {
         let opened = term.options().open_tables(&self.arguments.path);
         let opened = match opened
             .map_err(anyhow::Error::from)
-            .and_then(Opened::of_tables)
+            .and_then(|tables| Opened::of_tables(tables.into()))
         {
             Ok(opened) => opened,
             Err(error) => {

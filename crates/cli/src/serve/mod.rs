@@ -14,7 +14,7 @@ mod turns;
 use crate::end_request::{Request, requests};
 use crate::nodes::{NodeOption, Opened};
 use crate::opened::of_tables_alone;
-use crate::store::{BasesOption, StoreOption};
+use crate::store::{BasesOption, Held, StoreOption};
 use hosting::{Event, Hosting};
 use logging::LogLevel;
 use notify::notify;
@@ -194,7 +194,7 @@ impl Arguments {
             self.node.refuse("--store")?;
             return self.host(database, options, requests, output);
         }
-        let open = || Ok(database.open_tables(&self.path)?);
+        let open = || anyhow::Ok(Held::from(database.open_tables(&self.path)?));
         let given = of_tables_alone(&self.moved, &self.store, self.wait);
         let opened = self.node.open(&self.path, given, open)?;
         let outcome = self.serve(&opened, options, &requests, output);

@@ -4,18 +4,25 @@ use super::answer::{Answer, Column, ColumnKind, Rows};
 use super::connection::{Standing, StatementError};
 use super::message::{Parts, message};
 use super::text::Statement;
+use sardonyx::hosts::{Term, TermState};
 use sardonyx_sql::{
     Access, Complete, CopyData, Database, Outcome, Session, SessionOptions, SqlError, SqlType,
     Step, TransactionStatus, Value, encode_text,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
+
+/// Between two looks whether a lease is there again.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// A session of a database.
 #[derive(Debug)]
 pub struct Local {
     session: Session,
     runtime: Runtime,
+    /// The term of this process, if hosts may take the database over.
+    term: Option<Arc<Term>>,
 }
 
 impl Local {
@@ -23,7 +30,7 @@ impl Local {
     ///
     /// # Errors
     /// There is no thread for it.
-    pub fn open(database: Arc<Database>) -> anyhow::Result<Local> {
+    pub fn open(database: Arc<Database>, term: Option<Arc<Term>>) -> anyhow::Result<Local> {
         let options = SessionOptions {
             user: "sardonyx".into(),
             parameters: vec![("application_name".into(), "sardonyx sql".into())],
@@ -33,6 +40,7 @@ impl Local {
         Ok(Local {
             session: Session::new(database, options)?,
             runtime: tokio::runtime::Builder::new_current_thread().build()?,
+            term,
         })
     }
 
@@ -78,7 +86,24 @@ impl Local {
                 Outcome::Skipped | Outcome::Synced(_) => {}
             }
         }
+        self.check_term()?;
         Ok(answers)
+    }
+
+    /// Refuses an answer that may be older than what a host has acknowledged: this process was stopped for so long that one
+    /// has taken over. Without its store it waits, as transactions do.
+    fn check_term(&self) -> Result<(), StatementError> {
+        let Some(term) = &self.term else {
+            return Ok(());
+        };
+        while !term.has_lease() {
+            if term.state() == TermState::Over {
+                let text = "a host has taken the database over meanwhile: the answer may be old, and is not shown";
+                return Err(StatementError::Refused(text.into()));
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(())
     }
 
     fn go(&mut self, steps: Vec<Step>) -> Vec<Outcome> {

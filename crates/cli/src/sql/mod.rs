@@ -24,7 +24,7 @@ mod typed;
 
 use crate::nodes::{NodeOption, Opened};
 use crate::opened::of_tables_alone;
-use crate::store::StoreOption;
+use crate::store::{Held, StoreOption};
 use crate::target::Target;
 use answer::Answer;
 use anyhow::Context;
@@ -33,7 +33,6 @@ use connection::{Connection, Standing, StatementError, is_url};
 use editor::Lines;
 use local::Local;
 use rustix::termios::isatty;
-use sardonyx::Tables;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
@@ -104,7 +103,7 @@ impl Arguments {
                 }
                 let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
                 let opened = self.node.open(&self.target.path, given, || self.open())?;
-                let local = Local::open(opened.database().clone())?;
+                let local = Local::open(opened.database().clone(), opened.term().cloned())?;
                 (Connection::Local(Box::new(local)), Some(opened))
             }
         };
@@ -126,7 +125,7 @@ impl Arguments {
         Ok(Exit::Done)
     }
 
-    fn open(&self) -> anyhow::Result<Tables> {
+    fn open(&self) -> anyhow::Result<Held> {
         match self.create {
             true => self.target.database_or_new(&self.moved, &self.store),
             false => self.target.database(&self.moved, &self.store),

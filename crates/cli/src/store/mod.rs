@@ -31,7 +31,7 @@ use sardonyx_storage::remote_log::known::STORE_FILE;
 use std::path::Path;
 use std::time::Duration;
 
-pub use unserved::exit_of;
+pub use unserved::{Held, exit_of};
 
 /// Look at a database whose log is in a store, copy it, and say which host serves it.
 ///
@@ -189,13 +189,17 @@ impl StoreOption {
         })
     }
 
-    /// The same, for a verb that opens the database by itself: not while a host serves it.
-    pub fn add_unserved(&self, options: Options, directory: &Path) -> anyhow::Result<Options> {
-        let Some(remote) = self.open(directory)? else {
-            return Ok(options);
-        };
-        unserved::check(&remote)?;
-        Ok(options.store(remote))
+    /// Opens a database, for a verb that does so by itself: not while a host serves it, and `wait` is over.
+    pub fn open_unserved(
+        &self,
+        options: Options,
+        path: &Path,
+        wait: Duration,
+    ) -> anyhow::Result<Held> {
+        match self.open(path)? {
+            Some(remote) => Held::open(remote, options, path, wait),
+            None => Ok(options.open_tables(path)?.into()),
+        }
     }
 
     fn open(&self, directory: &Path) -> anyhow::Result<Option<RemoteLog>> {

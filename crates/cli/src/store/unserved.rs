@@ -1,16 +1,13 @@
-//! A verb that opens a database of a store by itself does so only while no host serves it: its opening would fence that
-//! host's log.
+//! A verb that opens a database of a store by itself holds a term meanwhile, as a host does: it waits until no host can have
+//! a lease, is refused while one gives signs, and the hosts follow until it has ended.
 
-use sardonyx::hosts::{Primary, RemoteLog, primary};
+use sardonyx::hosts::{Host, HostOptions, Primary, RemoteLog, Term};
+use sardonyx::{Error, Options, Tables};
+use sardonyx_base::random::system_random;
 use sardonyx_command::exit::Exit;
-use sardonyx_storage::engine::stored_manifest;
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// So many looks while a lease runs out.
-const LOOKS: u32 = 16;
-/// The most time between two of them.
-const BETWEEN_LOOKS_MOST: Duration = Duration::from_millis(250);
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Duration;
 
 /// A host serves the database.
 #[derive(Debug, thiserror::Error)]
@@ -28,39 +25,74 @@ pub fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     cause.is::<Served>().then_some(Exit::Locked)
 }
 
-/// Refuses a database that a host serves. One that has not released it may have been killed: then this says so on standard
-/// error, and waits until its lease has run out.
-pub fn check(remote: &RemoteLog) -> anyhow::Result<()> {
-    // A new one has no hosts.
-    if stored_manifest(remote)?.is_none() {
-        return Ok(());
-    }
-    let serving = primary(remote)?.filter(|found| !found.released);
-    let Some(first) = serving else {
-        return Ok(());
-    };
-    let lease = first.wait / 2;
-    eprintln!(
-        "sardonyx: host {} serves the database in {}, or was killed: waiting for a sign of it, at most {lease:?}",
-        first.host,
-        remote.store.place()
-    );
-    let until = Instant::now() + lease;
-    while let Some(left) = until.checked_duration_since(Instant::now()) {
-        thread::sleep(left.min(first.wait / LOOKS).min(BETWEEN_LOOKS_MOST));
-        let Some(found) = primary(remote)?.filter(|found| !found.released) else {
-            return Ok(());
-        };
-        if is_renewed(&first, &found) {
-            let (host, place) = (found.host, remote.store.place());
-            return Err(Served { host, place }.into());
-        }
-    }
-    Ok(())
+/// Tables that a verb opened by itself, under a term if their log is in a store.
+pub struct Held {
+    tables: Tables,
+    term: Option<Term>,
 }
 
-/// Whether a host has given a sign since the first look.
-fn is_renewed(first: &Primary, found: &Primary) -> bool {
-    let sign = |of: &Primary| (of.host.clone(), of.process, of.count);
-    sign(first) != sign(found)
+impl From<Tables> for Held {
+    fn from(tables: Tables) -> Held {
+        Held { tables, term: None }
+    }
+}
+
+impl Deref for Held {
+    type Target = Tables;
+
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+impl Held {
+    /// Opens them unless a host serves them. While that is not known, standard error says for which host this waits.
+    pub fn open(
+        remote: RemoteLog,
+        options: Options,
+        path: &Path,
+        patience: Duration,
+    ) -> anyhow::Result<Held> {
+        let place = remote.store.place();
+        let name = HostOptions::new(format!("verb-{:016x}", system_random()));
+        let mut host = Host::new(path, options.store(remote), name)?;
+        let waits = |found: &Primary| {
+            if !found.released {
+                eprintln!(
+                    "sardonyx: host {} has not released the database in {place}: waiting for a sign of it, or for {:?} \
+                     without one",
+                    found.host, found.wait
+                );
+            }
+        };
+        let term = match host.term_unless_served(patience, waits)? {
+            Ok(term) => term,
+            Err(Primary { host, .. }) => return Err(Served { host, place }.into()),
+        };
+        match term.options().open_tables(path) {
+            Ok(tables) => Ok(Held {
+                tables,
+                term: Some(term),
+            }),
+            Err(error) => {
+                term.release();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Closes them, and lets the hosts serve.
+    pub fn close(self) -> Result<(), Error> {
+        let closed = self.tables.close();
+        if let Some(term) = self.term {
+            term.release();
+        }
+        closed
+    }
+
+    /// The tables, and the term that is to be released when they are closed.
+    #[cfg_attr(not(feature = "sql"), allow(dead_code))]
+    pub fn into_parts(self) -> (Tables, Option<Term>) {
+        (self.tables, self.term)
+    }
 }

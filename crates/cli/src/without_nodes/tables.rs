@@ -3,8 +3,8 @@
 pub use crate::opened::Opened;
 
 use super::missing;
+use crate::store::Held;
 use anyhow::Error;
-use sardonyx::Tables;
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::{OneRow, RowRef};
 use sardonyx_sql::Declaration;
@@ -41,7 +41,7 @@ impl NodeOption {
         &self,
         _: &Path,
         _: Option<&'static str>,
-        tables: impl FnOnce() -> anyhow::Result<Tables>,
+        tables: impl FnOnce() -> anyhow::Result<Held>,
     ) -> anyhow::Result<Opened> {
         if self.node || self.node_pages.is_some() {
             return Err(missing("nodes are").into());

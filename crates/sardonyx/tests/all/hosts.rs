@@ -4,8 +4,8 @@
 #![cfg(not(shuttle))]
 
 use sardonyx::hosts::{
-    ANY_OTHER, DurableAt, Host, HostOptions, MemoryStore, Patience, RemoteLog, StopHost, Term,
-    TermState, primary, promote,
+    ANY_OTHER, DurableAt, Host, HostOptions, MemoryStore, Patience, Primary, RemoteLog, StopHost,
+    Term, TermState, primary, promote,
 };
 use sardonyx::{Error, Options, Tables, record};
 use sardonyx_storage::disk::{Disk, RealDisk};
@@ -313,6 +313,78 @@ fn a_term_is_over_when_the_register_stays_damaged_or_its_thread_panics() {
         assert!(!lease.is_held());
         term.release();
     }
+}
+
+#[test]
+fn i12_a_program_opens_the_database_by_itself_only_when_no_host_can_have_a_lease() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let (remote, cut) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
+    let path = |name: &str| machine.path().join(name);
+    let mut host = Host::new(path("host"), options(&cut.remote()), host_options("host")).unwrap();
+    let term = host.next_term(&StopHost::default()).unwrap().unwrap();
+    cut.is_cut_off.store(true, Ordering::SeqCst);
+    // As if it were stopped: it gives no sign, and does not know more.
+    let mut program = Host::new(path("own"), options(&remote), host_options("program")).unwrap();
+    let mut waited = 0;
+    let alone = program
+        .term_unless_served(Duration::ZERO, |found| {
+            assert_eq!(found.host, "host");
+            waited += 1;
+        })
+        .unwrap()
+        .unwrap();
+    assert!(waited == 1 && !term.has_lease());
+    cut.is_cut_off.store(false, Ordering::SeqCst);
+    while term.state() != TermState::Over {
+        assert!(!term.has_lease());
+        std::thread::yield_now();
+    }
+    let bank = alone.options().open_tables(path("own")).unwrap();
+    assert_eq!(primary(&remote).unwrap().unwrap().host, "program");
+    bank.close().unwrap();
+    alone.release();
+    assert!(primary(&remote).unwrap().unwrap().released);
+}
+
+#[test]
+fn a_program_does_not_take_the_database_over_from_a_host_that_gives_a_sign() {
+    let machine = tempfile::tempdir().unwrap();
+    let memory = Arc::new(MemoryStore::new());
+    let remote = RemoteLog::new(memory.clone());
+    let path = |name: &str| machine.path().join(name);
+    let mut first = Host::new(path("own"), options(&remote), host_options("first")).unwrap();
+    let term = first.next_term(&StopHost::default()).unwrap().unwrap();
+    term.options()
+        .open_tables(path("own"))
+        .unwrap()
+        .close()
+        .unwrap();
+    term.release();
+    // Another host whose signs come when this test says so.
+    let sign = |count: u64| {
+        let stored = memory.read_register(Register::Primary).unwrap().unwrap();
+        let record = Primary {
+            host: "other".into(),
+            process: 7,
+            count,
+            wait: Duration::from_secs(3600),
+            released: false,
+            ..primary(&remote).unwrap().unwrap()
+        };
+        let text = record.encode();
+        memory
+            .swap_register(Register::Primary, Some(&stored.version), text.as_bytes())
+            .unwrap();
+    };
+    sign(1000);
+    let mut program = Host::new(path("own"), options(&remote), host_options("program")).unwrap();
+    let found = program
+        .term_unless_served(Duration::ZERO, |found| sign(found.count + 1))
+        .unwrap()
+        .unwrap_err();
+    assert_eq!((&*found.host, found.count), ("other", 1001));
+    assert_eq!(primary(&remote).unwrap().unwrap(), found);
 }
 
 #[test]
