@@ -65,7 +65,7 @@ use sardonyx_base::events;
 use sardonyx_base::random::system_random;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::engine::{OpenError, Replica, follow_store, stored_manifest, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::primary::{
@@ -365,6 +365,11 @@ impl Host {
 
     /// Becomes the host that serves, unless another one is faster.
     fn claim(&mut self, replacement: Replacement) -> Result<Next, Error> {
+        let _lock = match self.following {
+            // It has the lock.
+            Some(_) => None,
+            None => Some(self.lock()?),
+        };
         let asked = Instant::now();
         match put(&self.remote, &replacement, &mut self.silent)? {
             // It may be there none the less: the next look says so.
@@ -382,14 +387,20 @@ impl Host {
         }
     }
 
+    /// The directory, made where absent, and its lock. Whoever has it open may be a process of this host's name, whose term
+    /// must not be taken for that of a process before.
+    fn lock(&self) -> Result<(Arc<dyn Disk>, Box<dyn DiskLock>), Error> {
+        std::fs::create_dir_all(&self.directory).map_err(|error| Error::System(error.into()))?;
+        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);
+        let lock = take_lock(&home, self.options.storage.wait_for_lock)?;
+        Ok((home, lock))
+    }
+
     /// Opens the directory to follow.
     fn begin_to_follow(&mut self) -> Result<(), Error> {
-        std::fs::create_dir_all(&self.directory).map_err(|error| Error::System(error.into()))?;
-        let home: Arc<dyn sardonyx_storage::disk::Disk> =
-            Arc::new(RealDisk::open(&self.directory)?);
+        let (home, lock) = self.lock()?;
         let mut options = self.options.storage.clone();
         options.threaded = true;
-        let lock = take_lock(&home, options.wait_for_lock)?;
         match follow_store(&home, &options, lock) {
             Ok((replica, follower)) => {
                 self.following = Some((replica, follower));

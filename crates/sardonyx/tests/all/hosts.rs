@@ -388,6 +388,28 @@ fn a_program_does_not_take_the_database_over_from_a_host_that_gives_a_sign() {
 }
 
 #[test]
+fn a_second_process_of_a_host_leaves_the_term_to_the_one_that_has_the_directory_open() {
+    let machine = tempfile::tempdir().unwrap();
+    let (store, stop) = (store(), StopHost::default());
+    let path = machine.path().join("bank.sdx");
+    let host = || Host::new(&path, options(&store), host_options("host")).unwrap();
+    let term = host().next_term(&stop).unwrap().unwrap();
+    let bank = term.options().open_tables(&path).unwrap();
+    let process = || primary(&store).unwrap().unwrap().process;
+    let before = process();
+    let error = host().next_term(&stop).unwrap_err();
+    assert!(matches!(error, Error::Locked(_)), "{error:?}");
+    assert_eq!(process(), before);
+    assert_ne!(term.state(), TermState::Over);
+    bank.close().unwrap();
+    // Its process has ended without a word: the next one need not wait.
+    drop(term);
+    let term = host().next_term(&stop).unwrap().unwrap();
+    assert_ne!(process(), before);
+    term.release();
+}
+
+#[test]
 fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
     let machine = tempfile::tempdir().unwrap();
     let memory = Arc::new(MemoryStore::new());
