@@ -56,6 +56,7 @@
 //! whose name begins with `fork-`.
 
 mod alone;
+mod clock;
 mod register;
 mod term;
 
@@ -337,7 +338,7 @@ impl Host {
             }
             return Ok(Looked::Again);
         };
-        let before = Instant::now();
+        let before = clock::now();
         let Some(stored) = clear(
             self.remote.store.read_register(Register::Primary),
             &mut self.silent,
@@ -345,7 +346,7 @@ impl Host {
         else {
             return Ok(Looked::Follow(None));
         };
-        let looked = candidate.look(stored.as_ref(), [before, Instant::now()])?;
+        let looked = candidate.look(stored.as_ref(), [before, clock::now()])?;
         (self.doubts, self.soon) = (0, false);
         self.silent.end();
         match looked {
@@ -370,7 +371,7 @@ impl Host {
             Some(_) => None,
             None => Some(self.lock()?),
         };
-        let asked = Instant::now();
+        let asked = clock::now();
         match put(&self.remote, &replacement, &mut self.silent)? {
             // It may be there none the less: the next look says so.
             None | Some(Swapped::Conflict) => Ok(Next::Wait),

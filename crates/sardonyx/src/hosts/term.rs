@@ -1,5 +1,6 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
+use super::clock::now;
 use super::register::{clear, put, replace};
 use super::{DOUBTS_MAX, Host, RemoteLog, between_looks};
 use crate::{Error, Options};
@@ -60,7 +61,7 @@ impl TermLease {
     /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
     /// host.
     pub fn is_held(&self) -> bool {
-        let passed = Instant::now().saturating_duration_since(self.0.began);
+        let passed = now().saturating_duration_since(self.0.began);
         passed.as_nanos() < u128::from(self.0.until.load(Ordering::SeqCst))
     }
 }
@@ -76,7 +77,7 @@ impl Lease {
 impl Term {
     pub(super) fn begin(host: &Host, record: Record) -> Result<Term, Error> {
         let lease = Lease {
-            began: Instant::now(),
+            began: now(),
             until: AtomicU64::new(0),
         };
         lease.set(record.lease_until());
@@ -109,7 +110,7 @@ impl Term {
     /// The next act of this host.
     pub fn state(&self) -> TermState {
         let record = self.shared.record.lock();
-        if record.duty(Instant::now()) == Duty::Over {
+        if record.duty(now()) == Duty::Over {
             TermState::Over
         } else if record.wanted().is_some() {
             TermState::HandsOver
@@ -195,7 +196,7 @@ impl Shared {
         let (mut silent, mut lost) = (Seldom::default(), Seldom::default());
         let mut doubts = 0;
         while !self.ended.load(Ordering::SeqCst) {
-            let duty = self.record.lock().duty(Instant::now());
+            let duty = self.record.lock().duty(now());
             let done = match duty {
                 Duty::Nothing => self.look(&mut silent),
                 Duty::Renew => self.sign(&mut silent),
@@ -228,7 +229,7 @@ impl Shared {
 
     fn has_lease(&self) -> bool {
         let until = self.record.lock().lease_until();
-        until.is_some_and(|until| Instant::now() < until)
+        until.is_some_and(|until| now() < until)
     }
 
     /// Ends the term, though no other host is known to serve.
@@ -241,8 +242,7 @@ impl Shared {
 
     /// Says that the lease has run out, and that there is one again.
     fn tell_of_lease(&self, lost: &mut Seldom) {
-        let now = Instant::now();
-        let until = self.record.lock().lease_until();
+        let (now, until) = (now(), self.record.lock().lease_until());
         match until {
             Some(until) if until > now => lease_is_there(lost),
             Some(_) if lost.is_due(now) => events::warn!(
@@ -276,7 +276,7 @@ impl Shared {
 
     /// Gives a sign. A lease that has run out begins anew with it.
     fn sign(&self, silent: &mut Seldom) -> Result<(), RemoteLogError> {
-        let asked = Instant::now();
+        let asked = now();
         let Some(stored) = self.stored(silent)? else {
             return Ok(());
         };
