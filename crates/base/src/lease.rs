@@ -250,7 +250,7 @@ mod tests {
         let looks = [0, 600, 1200].map(|late| start + Duration::from_millis(late));
         let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
         assert_eq!(there, [true, true, false]);
-        // Nor is one that does something else for longer than the wait between all of its looks.
+        // It is gone, too, for one that does something else for longer than the wait between its looks.
         let mut watch = Watch::default();
         let looks = [0, 3000, 6000].map(|late| start + Duration::from_millis(late));
         let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
