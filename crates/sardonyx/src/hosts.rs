@@ -206,6 +206,9 @@ pub struct Host {
     silent: Seldom,
 }
 
+/// A directory with its lock.
+type LockedDirectory = (Arc<dyn Disk>, Box<dyn DiskLock>);
+
 /// The outcome of a look at the register.
 enum Looked {
     /// Another host serves, which this record says, or nothing is known.
@@ -390,7 +393,7 @@ impl Host {
 
     /// The directory, made where absent, and its lock. Whoever has it open may be a process of this host's name, whose term
     /// must not be taken for that of a process before.
-    fn lock(&self) -> Result<(Arc<dyn Disk>, Box<dyn DiskLock>), Error> {
+    fn lock(&self) -> Result<LockedDirectory, Error> {
         std::fs::create_dir_all(&self.directory).map_err(|error| Error::System(error.into()))?;
         let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);
         let lock = take_lock(&home, self.options.storage.wait_for_lock)?;
