@@ -190,6 +190,7 @@ mod tests {
     use super::super::base::create_empty;
     use super::*;
     use crate::disk::{Faults, SimulatedDisk};
+    use crate::log::segment::LOG_DIRECTORY;
     use crate::remote_log::known::Known;
 
     #[test]
@@ -207,6 +208,8 @@ mod tests {
         for seed in 0..40 {
             for step in 1.. {
                 let before = SimulatedDisk::new(seed, Faults::default());
+                // It has had a log: to make that folder would sync the directory.
+                before.create_directory(LOG_DIRECTORY).unwrap();
                 Known::start(7).write(&before).unwrap();
                 mark(&before).unwrap();
                 let crashing = before.restart(Faults {
