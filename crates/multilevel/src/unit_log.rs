@@ -199,7 +199,8 @@ impl<'p> UnitLog<'p> {
     }
 
     /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or pages
-    /// that its operation changed. Its unit must not be refused for its length (I14).
+    /// that its operation changed: so it is for places of records and their texts. Its unit must not be refused for its length
+    /// (I14).
     pub fn put_back_bytes(&self, inverse: usize, pages: u64) -> usize {
         let pages = pages as usize;
         match self.page_log {

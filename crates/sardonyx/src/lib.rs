@@ -48,6 +48,15 @@
 //! `statistics`, `recovery`, `close`. Tables and memory have `submit` (a [`Ticket`]), all but nodes `begin` (to end
 //! by hand: an [`OpenTransaction`] of tables blocks no other transaction). [`Options`] opens all of them.
 //!
+//! | for | module |
+//! | --- | --- |
+//! | rows by the names of their columns, and by indexes | [`rows`] |
+//! | schemas, migrations; types of columns | [`schema`], [`types`] |
+//! | procedures that are submitted in batches | [`procedures`] |
+//! | journals, and how long their rows are kept | [`journals`] |
+//! | changes of rows, in the order of their commits | [`changes`] |
+//! | figures, and the results of recovery | [`reports`] |
+//!
 //! # Errors
 //!
 //! There is one [`Error`]: its variants say what can be done ([`Error::Conflict`]: run it again), its text
@@ -154,10 +163,10 @@ pub mod disk {
     pub use sardonyx_storage::places::Directories;
 }
 
-/// The errors of tables that an [`Error`] may have inside: [`Error::downcast_ref`] finds them.
+/// Errors of tables that may be the cause of an [`Error`]: [`Error::downcast_ref`] finds them.
 pub mod errors {
     pub use crate::migrations::MigrationError;
-    pub use sardonyx_rows::{Conflict, ConflictWith, RowError, TransactionEnded};
+    pub use sardonyx_rows::{Conflict, ConflictWith, RowError, TableError, TransactionEnded};
     pub use sardonyx_storage::store::SnapshotEnded;
 }
 
@@ -220,7 +229,7 @@ pub mod types {
     pub use sardonyx_rows::{ColumnType, KeyValues, Plain, StoredField};
 }
 
-/// Parts for programs that build another face or a store on this engine: pages, turns, and what rows are in both.
+/// Parts for programs that build another front end or a store on this engine: addresses of pages, forms of rows, constraints.
 pub mod low_level {
     #[doc(hidden)]
     pub use crate::error::interruption;

@@ -25,7 +25,7 @@ pub use sardonyx_multilevel::{
 /// Operations on the records of tables: the same tables that [`Tables`](crate::Tables) has.
 pub mod records {
     pub use sardonyx_multilevel::records::{
-        Delete, Get, Insert, RecordError, Restore, TableOperations, Update,
+        Delete, Get, Insert, ROW_BYTES_MAX, RecordError, Restore, TableOperations, Update,
     };
 }
 pub use sardonyx_multilevel::{Values, recorded};

@@ -17,7 +17,7 @@ const PAGES_AT_ONCE: usize = 16;
 
 /// All records of a table in a snapshot: [`Snapshot::records`]. After an error there are no more.
 ///
-/// It has the records of one page at most, and stops sooner where their texts take more than some pages.
+/// It has the records of one page at most, and stops sooner once 16 pages were copied for their texts.
 #[derive(Debug)]
 pub struct Records<'s, R> {
     snapshot: &'s Snapshot,
