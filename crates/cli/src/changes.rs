@@ -49,6 +49,9 @@ pub struct Arguments {
     /// From this position on, such as 17:4 [default: from the oldest that is kept]
     #[arg(long, value_name = "POSITION")]
     from: Option<JournalPosition>,
+    /// Where nothing of these tables came: a line that has "next" alone, to go on behind the changes of others
+    #[arg(long, requires = "table")]
+    positions: bool,
     /// Go on with what is committed later
     #[arg(long)]
     follow: bool,
@@ -137,15 +140,21 @@ impl Arguments {
         end: Option<&Receiver<()>>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
+        let mut printed = reading.from;
         loop {
             reading.read(|change| {
                 let is_wanted =
                     self.table.is_empty() || self.table.iter().any(|table| table == change.table());
                 if is_wanted {
                     output.line(&line_of(change)?)?;
+                    printed = change.next();
                 }
                 Ok(())
             })?;
+            if self.positions && printed < reading.from {
+                printed = reading.from;
+                output.line(&json!({ "next": printed.to_string() }))?;
+            }
             output.finish()?;
             match end.map(|end| end.recv_timeout(self.poll)) {
                 Some(Err(RecvTimeoutError::Timeout)) => {}

@@ -115,7 +115,24 @@ fn changes_are_printed_beside_a_server_after_it_and_along_with_it() {
     assert_eq!(next["after"]["owner"], "Ada");
     drop(following.stdin.take());
     assert!(following.wait().unwrap().success());
+    sql(&serving, "insert into other values (8)");
     serving.end();
+    // Behind the change of the other table there is nothing.
+    let from = next["next"].as_str().unwrap();
+    let quiet = [
+        "changes",
+        text(&bank),
+        "--table",
+        "accounts",
+        "--from",
+        from,
+    ];
+    assert!(lines(&quiet).is_empty());
+    let moved = lines(&[&quiet[..], &["--positions"]].concat());
+    assert_eq!((moved.len(), moved[0].as_object().unwrap().len()), (1, 1));
+    let to = moved[0]["next"].as_str().unwrap();
+    assert_eq!(lines(&["changes", text(&bank), "--from", from]).len(), 1);
+    assert!(lines(&["changes", text(&bank), "--from", to]).is_empty());
     let (_, said) = run(2, &["changes", text(&bank), "--from", "yesterday"]);
     assert!(said.contains("group:row"), "{said}");
     run(0, &["verify", text(&bank)]);
