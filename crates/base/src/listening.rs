@@ -3,12 +3,12 @@
 //! Bound (I10): so many connections at once; one more is closed at once.
 
 use crate::sync::futex::Mutex;
-use crate::sync::thread::{self, JoinHandle};
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 /// A server that listens. Dropped, it closes its connections, and waits for their threads.
 #[derive(Debug)]
