@@ -82,6 +82,13 @@ impl<'k> Turn<'k> {
         Ok((snapshot?, group))
     }
 
+    /// Tells when all that is committed now is durable. The turn is over.
+    pub fn all_durable(self) -> Ticket<()> {
+        let group = self.held.last_group();
+        self.held.hand_on();
+        self.kernel.durable(group)
+    }
+
     /// Runs a closure as a transaction: see [`Kernel::run`].
     ///
     /// # Errors

@@ -3,6 +3,9 @@
 //!
 //! What is drawn from sequences is gone at once, as everywhere; up to where numbers may be used counts once the transaction
 //! has committed, which the program tells ([`CalledProcedure::committed`]).
+//!
+//! Such a procedure has no session, so it neither listens nor notifies (`0A000`): no call here learns when the program's
+//! transaction is durable.
 
 use crate::catalogue::CATALOGUE;
 use crate::constraints::at_commit;
@@ -13,9 +16,8 @@ use crate::procedures::{self, Compiled};
 use crate::relation::{kind, object, objects};
 use crate::result::{Complete, Rows, Tag};
 use crate::rights::{Access, Rights};
-use crate::sequences::Draws;
+use crate::sequences::{Draws, SequenceChanges};
 use crate::settings::Settings;
-use crate::signals::Effects;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::Transaction;
@@ -82,18 +84,18 @@ pub struct ProcedureCall<'c> {
 pub struct CalledProcedure {
     /// What its last statement did.
     pub complete: Complete,
-    effects: Effects,
+    sequences: SequenceChanges,
 }
 
 impl CalledProcedure {
     /// Whether [`CalledProcedure::committed`] does nothing.
     pub fn is_all(&self) -> bool {
-        self.effects.is_empty()
+        self.sequences.is_empty()
     }
 
     /// To be called when the transaction commits, in the serial stage.
     pub fn committed(self, database: &Database) {
-        drop(database.effects_committed(self.effects));
+        database.sequences_committed(self.sequences);
     }
 }
 
@@ -124,7 +126,7 @@ impl Database {
     ///
     /// # Errors
     /// `42501` if the caller may not; `25006` if it may write, and is to read only; `42883` if it has another number of
-    /// parameters; what is wrong with a value; what the procedure returns. Of the first three nothing has been done.
+    /// parameters; what is wrong with a value; `0A000` if it listens or notifies; what the procedure returns. Of the first three nothing has been done.
     pub fn call_procedure(
         self: &Arc<Self>,
         tx: &mut Transaction<'_>,
@@ -141,8 +143,11 @@ impl Database {
             let mut complete = Complete::of(Tag::plain("CALL"));
             complete.rows =
                 procedures::row_of(returned).map(|(table, columns)| Rows::all(table, columns));
-            let effects = Effects::default();
-            return Ok(Some(CalledProcedure { complete, effects }));
+            let sequences = SequenceChanges::default();
+            return Ok(Some(CalledProcedure {
+                complete,
+                sequences,
+            }));
         }
         let Some(procedure) = self.procedure(call, version, &tx.view())? else {
             return Ok(None);
@@ -157,7 +162,7 @@ impl Database {
         let last = last.map_err(|error| explained(&tx.view(), error))?;
         let mut draws = context.draws.into_inner();
         draws.make_usable(self.counters(), &mut objects_of(tx))?;
-        let effects = draws.changes;
+        let sequences = draws.changes.sequences;
         let complete = match last {
             Some((mut complete, rows)) => {
                 complete.rows = rows.map(|(table, columns)| Rows::all(table, columns));
@@ -165,7 +170,10 @@ impl Database {
             }
             None => Complete::of(Tag::plain("CALL")),
         };
-        Ok(Some(CalledProcedure { complete, effects }))
+        Ok(Some(CalledProcedure {
+            complete,
+            sequences,
+        }))
     }
 
     /// Calls a procedure that only reads, in a state of the tables; `None` if there is none of this name.

@@ -16,8 +16,7 @@ use crate::relation::StoredColumn;
 use crate::relation::{ColumnNotes, Relation, TableNotes};
 use crate::rights::Rights;
 use crate::running::{now, seed};
-use crate::sequences::Draws;
-use crate::signals::Effects;
+use crate::sequences::{Draws, SequenceChanges};
 use crate::source::Source;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
@@ -149,13 +148,13 @@ pub type IncomingRow = Vec<(usize, Value)>;
 pub struct InsertedRows {
     /// How many were inserted.
     pub count: u64,
-    effects: Effects,
+    sequences: SequenceChanges,
 }
 
 impl InsertedRows {
     /// To be called when the transaction commits, in the serial stage.
     pub fn committed(self, database: &Database) {
-        drop(database.effects_committed(self.effects));
+        database.sequences_committed(self.sequences);
     }
 }
 
@@ -329,7 +328,7 @@ impl Database {
         at_commit(tx)?;
         let mut draws = context.draws.into_inner();
         with_objects(tx, |objects| draws.make_usable(self.counters(), objects))?;
-        let effects = draws.changes;
-        Ok(InsertedRows { count, effects })
+        let sequences = draws.changes.sequences;
+        Ok(InsertedRows { count, sequences })
     }
 }

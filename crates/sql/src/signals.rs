@@ -28,13 +28,6 @@ pub(crate) struct Effects {
     pub signals: Signals,
 }
 
-impl Effects {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.sequences.is_empty() && self.signals.is_empty()
-    }
-}
-
 /// What a transaction notifies of, and what its session listens to from its commit on. A copy is cheap as long as neither
 /// changes.
 #[derive(Clone, Debug, Default)]
@@ -147,15 +140,20 @@ impl Database {
     /// To be called in the call that commits, behind all that can fail. Returns the transaction's notifications, if they
     /// have listeners.
     pub(crate) fn effects_committed(&self, effects: Effects) -> Option<Posted> {
-        if !effects.sequences.is_empty() {
-            effects.sequences.committed(&mut self.counters().lock());
-        }
+        self.sequences_committed(effects.sequences);
         let number = effects.signals.committed(self.hub())?;
         Some(Posted {
             database: self.itself(),
             number,
             is_left: true,
         })
+    }
+
+    /// The same for a transaction that signals nothing.
+    pub(crate) fn sequences_committed(&self, sequences: SequenceChanges) {
+        if !sequences.is_empty() {
+            sequences.committed(&mut self.counters().lock());
+        }
     }
 
     /// Has a thread find out what becomes of a post.
@@ -171,11 +169,12 @@ impl Database {
         }
     }
 
-    /// Waits until what is committed now is durable, and gives posts out, or withdraws them.
+    /// Waits until what is committed now is durable, and gives posts out. If the log fails, or is closed, it withdraws them.
     fn settle(&self, numbers: &[u64]) {
         let durable = self.tables().and_then(|tables| {
-            let committed = tables.committed(None).ok()?;
-            tables.durable(committed.group).wait().ok()
+            // With a turn of its own: the call that posted has ended then, and a state from before it does not count.
+            let turn = tables.turn().ok()?;
+            turn.all_durable().wait().ok()
         });
         for number in numbers {
             match durable {

@@ -98,6 +98,11 @@ impl Turn<'_> {
         Ok((self.tables.snapshot_of(space), group))
     }
 
+    /// Tells when all that is committed now is durable. The turn is over.
+    pub fn all_durable(self) -> Ticket<()> {
+        Ticket::of_value(self.turn.all_durable())
+    }
+
     /// Runs a closure as a transaction: as [`RunOptions::run`].
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::common::{Running, Socket, extended, postgres_alone, query, sync};
 use sardonyx_base::channels::WAITING_BYTES_MAX;
 use sardonyx_server::Options;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 /// A client, with the number of its session as it was told.
@@ -155,20 +155,39 @@ fn a_client_that_does_not_read_stops_nobody_else() {
 }
 
 #[test]
-fn a_procedure_that_a_redis_client_calls_notifies() {
+fn a_procedure_that_a_redis_client_calls_neither_notifies_nor_listens() {
     let running = Running::start(Options {
         redis: vec!["127.0.0.1:0".parse().unwrap()],
         ..postgres_alone()
     });
     let (mut one, _) = begin(&running);
-    let made = "create procedure said(what text) language sql as $$ select pg_notify('a', what); select 7 $$";
-    assert_eq!(ask(&mut one, made), "CZ");
+    assert_eq!(ask(&mut one, "create table t (id int primary key)"), "CZ");
     assert_eq!(ask(&mut one, "listen a"), "CZ");
-    let mut redis = TcpStream::connect(running.address_of(1)).unwrap();
-    redis.write_all(b"FCALL said 1 so\r\n").unwrap();
-    let mut reply = [0; 4];
-    redis.read_exact(&mut reply).unwrap();
-    assert_eq!(&reply, b":7\r\n");
+    for (name, signal) in [
+        ("calls", "select pg_notify('a', 'x')"),
+        ("notifies", "notify a, 'x'"),
+        ("listens", "listen b"),
+        ("unlistens", "unlisten *"),
+    ] {
+        let made = format!(
+            "create procedure {name}() language sql as $$ insert into t values (1); {signal} $$"
+        );
+        assert_eq!(ask(&mut one, &made), "CZ");
+        let mut redis = TcpStream::connect(running.address_of(1)).unwrap();
+        redis
+            .write_all(format!("FCALL {name} 0\r\n").as_bytes())
+            .unwrap();
+        let mut reply = String::new();
+        BufReader::new(redis).read_line(&mut reply).unwrap();
+        let refused = "is of a session: there is none here";
+        assert!(reply.starts_with("-ERR "), "{reply}");
+        assert!(reply.contains(refused), "{reply}");
+        assert!(reply.contains("SQLSTATE 0A000"), "{reply}");
+    }
+    // All of it is undone, and none of it was posted: what comes first comes from here.
+    let (mut two, _) = begin(&running);
+    assert_eq!(ask(&mut two, "notify a, 'from here'"), "CZ");
     let (_, channel, payload) = notification(&mut one);
-    assert_eq!((&*channel, &*payload), ("a", "so"));
+    assert_eq!((&*channel, &*payload), ("a", "from here"));
+    assert_eq!(ask(&mut one, "select id from t"), "TCZ");
 }

@@ -64,12 +64,23 @@ impl StatementContext {
         }
     }
 
+    /// The inbox of the session that runs a statement of channels. Where there is no session, no call waits until its
+    /// transaction is durable and gives out what it notified of.
+    fn inbox_for(&self, what: &str) -> Result<&Arc<Inbox>, SqlError> {
+        self.inbox.as_ref().ok_or_else(|| {
+            let text = format!("{what} is of a session: there is none here");
+            SqlError::unsupported(text).hint("Run it, or CALL the procedure, as a client of SQL.")
+        })
+    }
+
     /// Notifies the sessions that listen to a channel, when the transaction commits.
     ///
     /// # Errors
-    /// `22023` if the channel or the payload is none; `0A000` where none is notified; `54000` beyond the bound.
+    /// `22023` if the channel or the payload is none; `0A000` where there is no session, or none is notified; `54000` beyond
+    /// the bound.
     pub fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory("NOTIFY")?;
+        self.inbox_for("NOTIFY")?;
         let mut draws = self.draws.borrow_mut();
         draws.signals()?.notify(channel, payload, self.process())
     }
@@ -80,10 +91,7 @@ impl StatementContext {
     /// `0A000` where there is no session, or none can listen; `54000` beyond the bound.
     pub fn listen(&self, change: Listening, what: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory(what)?;
-        let Some(inbox) = &self.inbox else {
-            let text = format!("{what} is of a session: there is none here");
-            return Err(SqlError::unsupported(text));
-        };
+        let inbox = self.inbox_for(what)?;
         self.draws.borrow_mut().signals()?.listen(inbox, change)
     }
 
