@@ -1,18 +1,20 @@
-//! Channels: messages for whoever listens, given out once what they tell of is durable, in the order of the commits.
+//! Channels: messages for the sessions that listen, given out once their transaction is durable, in the order of the
+//! commits.
 //!
-//! [`Channels`] is a machine without locks or sockets: who listens to which channel, what was posted and is not durable
-//! yet, what waits for whom. [`Hub`] shares one among threads; an [`Inbox`] is a listener's place in it, until it is
-//! dropped. Protocols wait for an inbox as for a socket ([`Inbox::poll`]).
+//! [`Channels`] is a machine without locks or sockets. It has the listeners of each channel, the posts that are not given
+//! out yet, and the messages that wait for each listener. [`Hub`] shares one among threads; an [`Inbox`] is a listener's
+//! place in it, until it is dropped. Protocols wait for an inbox as for a socket ([`Inbox::poll`]).
 //!
-//! A post names its listeners when it is made, in the order of the commits. It is given out when it is durable and none
-//! before it is left.
+//! A post names its listeners when it is made, in the order of the commits. It is given out when it is durable and every
+//! post before it has been given out or withdrawn.
 //!
-//! Invariants: what was withdrawn is given to nobody; a listener gets the messages of a channel in the order of their
-//! posts; for a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
-//! ended: it listens to nothing more, what waited for it is dropped, and it learns so ([`Event::Over`]).
+//! Invariants: a message that was withdrawn is given to no listener; a listener gets its messages in the order of the
+//! posts. For a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
+//! ended: it listens to nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]).
 
 use crate::user_code::wake;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -64,7 +66,8 @@ pub enum Event {
 #[derive(Debug, Default)]
 pub struct Channels {
     listeners: HashMap<u64, Listener>,
-    channels: HashMap<Arc<[u8]>, BTreeSet<u64>>,
+    /// The listeners of each, with the place of the channel among theirs.
+    channels: HashMap<Arc<[u8]>, BTreeMap<u64, u64>>,
     /// What is not given out yet, in the order of the commits.
     posts: VecDeque<Post>,
     /// The number of posts that were made.
@@ -73,8 +76,10 @@ pub struct Channels {
 
 #[derive(Debug, Default)]
 struct Listener {
-    /// In the order in which it began to listen to them.
-    channels: Vec<Arc<[u8]>>,
+    /// By their places: in the order in which it began to listen to them.
+    channels: BTreeMap<u64, Arc<[u8]>>,
+    /// The place of the next one.
+    next: u64,
     waiting: VecDeque<Arc<Message>>,
     bytes: usize,
     is_over: bool,
@@ -82,12 +87,15 @@ struct Listener {
     waker: Option<(Waker, bool)>,
 }
 
+/// Listeners, which the messages of a post to one channel share.
+type Listeners = Arc<[u64]>;
+
 /// The messages of one transaction, each with its listeners.
 #[derive(Debug)]
 struct Post {
     number: u64,
     is_durable: bool,
-    messages: Vec<(Arc<Message>, Vec<u64>)>,
+    messages: Vec<(Arc<Message>, Listeners)>,
 }
 
 impl Channels {
@@ -96,58 +104,88 @@ impl Channels {
         match change {
             Listening::To(channel) => {
                 let listener = self.listeners.entry(id).or_default();
-                if !listener.is_over && self.channels.entry(channel.clone()).or_default().insert(id)
-                {
-                    listener.channels.push(channel.clone());
+                if listener.is_over {
+                    return;
+                }
+                let listeners = self.channels.entry(channel.clone()).or_default();
+                if let Entry::Vacant(place) = listeners.entry(id) {
+                    place.insert(listener.next);
+                    listener.channels.insert(listener.next, channel.clone());
+                    listener.next += 1;
                 }
             }
             Listening::NoMore(channel) => {
+                let Some(place) = self.close(channel, id) else {
+                    return;
+                };
                 if let Some(listener) = self.listeners.get_mut(&id) {
-                    listener.channels.retain(|there| there != channel);
+                    listener.channels.remove(&place);
                     let waiting = listener.waiting.iter();
                     let of_it = waiting.filter(|message| message.channel[..] == channel[..]);
                     listener.bytes -= of_it.map(|message| message.bytes()).sum::<usize>();
                     listener
                         .waiting
                         .retain(|message| message.channel[..] != channel[..]);
-                    self.close(channel, id);
                 }
             }
             Listening::ToNone => {
                 if let Some(listener) = self.listeners.get_mut(&id) {
                     let channels = listener.end();
-                    channels.iter().for_each(|channel| self.close(channel, id));
+                    self.close_all(&channels, id);
                 }
             }
         }
     }
 
-    fn close(&mut self, channel: &Arc<[u8]>, id: u64) {
-        if let Some(listeners) = self.channels.get_mut(channel) {
-            listeners.remove(&id);
-            if listeners.is_empty() {
-                self.channels.remove(channel);
-            }
+    /// A channel has a listener less. Returns the place that the channel had among those of the listener.
+    fn close(&mut self, channel: &Arc<[u8]>, id: u64) -> Option<u64> {
+        let listeners = self.channels.get_mut(channel)?;
+        let place = listeners.remove(&id);
+        if listeners.is_empty() {
+            self.channels.remove(channel);
+        }
+        place
+    }
+
+    fn close_all(&mut self, channels: &BTreeMap<u64, Arc<[u8]>>, id: u64) {
+        for channel in channels.values() {
+            self.close(channel, id);
         }
     }
 
-    /// A listener is gone. Returns what was left of it, to be dropped where no lock is held.
+    /// A listener leaves. Returns what it had, to be dropped where no lock is held.
     pub fn leave(&mut self, id: u64) -> impl Sized + use<> {
-        self.listen(id, &Listening::ToNone);
-        self.listeners.remove(&id)
+        let left = self.listeners.remove(&id);
+        if let Some(listener) = &left {
+            self.close_all(&listener.channels, id);
+        }
+        left
     }
 
-    /// The channels that a listener listens to.
-    pub fn channels_of(&self, id: u64) -> &[Arc<[u8]>] {
+    /// The channels that a listener listens to, in the order in which it began.
+    pub fn channels_of(&self, id: u64) -> impl ExactSizeIterator<Item = &Arc<[u8]>> {
+        static NONE: BTreeMap<u64, Arc<[u8]>> = BTreeMap::new();
         let listener = self.listeners.get(&id);
-        listener.map_or(&[], |listener| &listener.channels)
+        listener
+            .map_or(&NONE, |listener| &listener.channels)
+            .values()
+    }
+
+    /// Whether a listener listens to a channel.
+    pub fn listens(&self, id: u64, channel: &[u8]) -> bool {
+        let listeners = self.channels.get(channel);
+        listeners.is_some_and(|listeners| listeners.contains_key(&id))
     }
 
     /// Posts messages of a transaction that commits now. Returns the post's number; `None` if they have no listeners.
     pub fn post<'m>(&mut self, messages: impl Iterator<Item = &'m Arc<Message>>) -> Option<u64> {
+        let mut shared: HashMap<&[u8], Listeners> = HashMap::new();
         let heard = messages.filter_map(|message| {
-            let listeners = self.channels.get(&message.channel[..])?;
-            Some((message.clone(), listeners.iter().copied().collect()))
+            let (channel, listeners) = self.channels.get_key_value(&message.channel[..])?;
+            let listeners = shared
+                .entry(channel)
+                .or_insert_with(|| listeners.keys().copied().collect());
+            Some((message.clone(), listeners.clone()))
         });
         let messages: Vec<_> = heard.collect();
         if messages.is_empty() {
@@ -162,7 +200,7 @@ impl Channels {
         Some(self.made)
     }
 
-    /// This post is durable, whether or not those before it are. Returns whom to wake.
+    /// This post is durable; those before it may not be yet, and it is given out behind them. Returns whom to wake.
     pub fn durable(&mut self, number: u64) -> Vec<Waker> {
         self.durable_if(|post| post == number)
     }
@@ -179,7 +217,7 @@ impl Channels {
         self.give_out()
     }
 
-    /// This post is given to nobody: its transaction is not durable, and never will be. Returns whom to wake.
+    /// This post is given to no listener: its transaction is not durable, and never will be. Returns whom to wake.
     pub fn withdraw(&mut self, number: u64) -> Vec<Waker> {
         self.posts.retain(|post| post.number != number);
         self.give_out()
@@ -190,7 +228,7 @@ impl Channels {
         while self.posts.front().is_some_and(|post| post.is_durable) {
             for (message, listeners) in self.posts.pop_front().into_iter().flat_map(|p| p.messages)
             {
-                for id in listeners {
+                for &id in listeners.iter() {
                     wakers.extend(self.give(id, &message));
                 }
             }
@@ -199,17 +237,16 @@ impl Channels {
     }
 
     fn give(&mut self, id: u64, message: &Arc<Message>) -> Option<Waker> {
-        // It may have ended to listen since.
-        let listeners = self.channels.get(&message.channel[..])?;
-        let listener = self.listeners.get_mut(&id)?;
-        if !listeners.contains(&id) {
+        // It may listen to the channel no more.
+        if !self.listens(id, &message.channel) {
             return None;
         }
+        let listener = self.listeners.get_mut(&id)?;
         if listener.bytes + message.bytes() > WAITING_BYTES_MAX {
             listener.is_over = true;
             let channels = listener.end();
             let waker = listener.waker.take();
-            channels.iter().for_each(|channel| self.close(channel, id));
+            self.close_all(&channels, id);
             return waker.map(|(waker, _)| waker);
         }
         listener.bytes += message.bytes();
@@ -270,7 +307,7 @@ impl Channels {
 
 impl Listener {
     /// Nothing waits for it any more. Returns the channels to which it listened.
-    fn end(&mut self) -> Vec<Arc<[u8]>> {
+    fn end(&mut self) -> BTreeMap<u64, Arc<[u8]>> {
         self.waiting = VecDeque::new();
         self.bytes = 0;
         std::mem::take(&mut self.channels)
@@ -365,7 +402,15 @@ impl Inbox {
     /// The channels that it listens to.
     pub fn channels(&self) -> Vec<Arc<[u8]>> {
         let channels = self.locked();
-        channels.map_or_else(Vec::new, |channels| channels.channels_of(self.id).to_vec())
+        channels.map_or_else(Vec::new, |channels| {
+            channels.channels_of(self.id).cloned().collect()
+        })
+    }
+
+    /// See [`Channels::listens`].
+    pub fn listens(&self, channel: &[u8]) -> bool {
+        let channels = self.locked();
+        channels.is_some_and(|channels| channels.listens(self.id, channel))
     }
 
     /// See [`Channels::take`].

@@ -3,7 +3,7 @@
 //! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`memory`]: a bound on what many gather;
-//! - [`channels`]: messages for whoever listens, once they are durable;
+//! - [`channels`]: messages for the sessions that listen, once they are durable;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;

@@ -58,7 +58,8 @@ fn messages_are_given_out_when_they_are_durable_and_none_before_is_left() {
     assert_eq!(taken(&one), ["3", "4"]);
     assert_eq!(taken(&other), ["2", "3", "4"]);
     assert_eq!(other.channels(), [channel("a"), channel("b")]);
-    // A listener that is gone is no listener.
+    assert!(other.listens(b"b") && !one.listens(b"b"));
+    // A listener that has left is no listener.
     drop(other);
     assert_eq!(post(&hub, "b", "5"), None);
 }
@@ -275,7 +276,7 @@ proptest! {
             }
             for id in 0..3 {
                 let listens = model.listens.entry(id).or_default();
-                let there: Vec<usize> = channels.channels_of(id).iter().map(at).collect();
+                let there: Vec<usize> = channels.channels_of(id).map(at).collect();
                 prop_assert_eq!(&there, listens);
             }
         }
