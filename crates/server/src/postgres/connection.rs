@@ -201,8 +201,8 @@ impl Serving<'_> {
         }
     }
 
-    /// Waits for bytes. Meanwhile the client is told what comes for its session, unless it is in a transaction. An inner
-    /// error is why its connection ends.
+    /// Waits for bytes. Meanwhile it sends the notifications that come for the session, unless that is in a transaction. An
+    /// inner error says why the connection ends.
     async fn receive(&mut self) -> io::Result<Result<Received, SqlError>> {
         let limit = self.session.sql().idle_limit();
         let until = limit.map(|(limit, error)| (tokio::time::Instant::now() + limit, error));
