@@ -73,6 +73,22 @@ const RESERVED: &[&str] = &[
     "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
 ];
 
+/// Those of them that are names of columns, and of channels, without quotes nevertheless, sorted.
+#[rustfmt::skip]
+const OF_COLUMNS: &[&str] = &[
+    "between", "bigint", "bit", "boolean", "char", "character", "coalesce", "dec", "decimal",
+    "exists", "extract", "float", "greatest", "grouping", "inout", "int", "integer", "interval",
+    "least", "national", "nchar", "none", "normalize", "nullif", "numeric", "out", "overlay",
+    "position", "precision", "real", "row", "setof", "smallint", "substring", "time", "timestamp",
+    "treat", "trim", "values", "varchar", "xmlattributes", "xmlconcat", "xmlelement", "xmlexists",
+    "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
+];
+
+/// Whether a word in lower case is the name of a column, or of a channel, without quotes.
+pub(crate) fn is_of_column(word: &str) -> bool {
+    RESERVED.binary_search(&word).is_err() || OF_COLUMNS.binary_search(&word).is_ok()
+}
+
 /// A name as it is written in SQL, in quotes if it needs some.
 pub(crate) fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

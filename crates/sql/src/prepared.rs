@@ -431,7 +431,12 @@ impl Prepared {
     pub(crate) fn stores(&self) -> bool {
         let stores = !matches!(
             self.statement,
-            Some(Statement::Delete(_) | Statement::Drop { .. } | Statement::Truncate { .. })
+            Some(
+                Statement::Delete(_)
+                    | Statement::Drop { .. }
+                    | Statement::Truncate { .. }
+                    | Statement::UNLISTEN { .. }
+            )
         );
         stores && matches!(self.class(), Class::Write | Class::Define)
     }

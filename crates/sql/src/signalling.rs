@@ -14,8 +14,8 @@ const NAME_BYTES_MAX: usize = 63;
 /// Runs such a statement.
 ///
 /// # Errors
-/// `22023` for a payload that is too long; `0A000` on a node, and where there is no session to listen; `54000` beyond the
-/// bounds.
+/// `22023` for a payload that is too long; `22021` for the character 0; `0A000` on a node, and where there is no session;
+/// `54000` beyond the bounds; `53200` if there is no memory.
 pub(crate) fn run(statement: &Prepared, with: &Environment<'_>) -> Result<Complete, SqlError> {
     let context = with.context;
     match statement.statement() {

@@ -1,15 +1,20 @@
-//! What a transaction does besides its rows, which others see once it commits: with sequences, and with channels (`LISTEN`,
-//! `NOTIFY`).
+//! The effects of a transaction besides its rows, which others see once it commits: on sequences, and on channels
+//! (`LISTEN`, `NOTIFY`).
 //!
 //! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
 //! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: the caller that waits for that says so ([`Posted::durable`]). Without one a thread finds out.
+//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). If its client has left meanwhile, a
+//! thread finds out. Programs that call procedures by name have no session, and are refused signals.
+
+mod noted;
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::sequences::SequenceChanges;
+use noted::Noted;
+pub(crate) use noted::SignalsMark;
 use sardonyx_base::channels::{Hub, Inbox, Listening, Message};
-use std::collections::HashSet;
+use sardonyx_base::memory::Budget;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Names of channels are shorter, in bytes.
@@ -20,27 +25,42 @@ const PAYLOAD_BYTES: usize = 8000;
 const TRANSACTION_BYTES_MAX: usize = 8 << 20;
 /// The most channels that a session listens to.
 const CHANNELS_MAX: usize = 10_000;
+/// The most changes of these in a transaction.
+const CHANGES_MAX: usize = 100_000;
 
-/// What a transaction does besides its rows.
-#[derive(Clone, Debug, Default)]
+/// The effects of a transaction besides its rows.
+#[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub sequences: SequenceChanges,
     pub signals: Signals,
 }
 
-/// What a transaction notifies of, and what its session listens to from its commit on. A copy is cheap as long as neither
-/// changes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Signals(Option<Arc<Noted>>);
-
-#[derive(Clone, Debug, Default)]
-struct Noted {
-    listening: Vec<(Arc<Inbox>, Listening)>,
-    messages: Vec<Arc<Message>>,
-    /// The same: each comes once.
-    known: HashSet<Arc<Message>>,
-    bytes: usize,
+/// How far the effects had come.
+#[derive(Clone, Debug)]
+pub(crate) struct EffectsMark {
+    sequences: SequenceChanges,
+    signals: SignalsMark,
 }
+
+impl Effects {
+    /// How far they have come.
+    pub fn mark(&self) -> EffectsMark {
+        EffectsMark {
+            sequences: self.sequences.clone(),
+            signals: self.signals.mark(),
+        }
+    }
+
+    /// Forgets the effects behind a mark.
+    pub fn return_to(&mut self, mark: &EffectsMark) {
+        self.sequences = mark.sequences.clone();
+        self.signals.return_to(mark.signals);
+    }
+}
+
+/// The notifications of a transaction, and the channels to which its session begins, or ends, to listen at the commit.
+#[derive(Debug, Default)]
+pub(crate) struct Signals(Option<Box<Noted>>);
 
 impl Signals {
     /// Whether there are none.
@@ -48,15 +68,32 @@ impl Signals {
         self.0.is_none()
     }
 
-    fn noted(&mut self) -> &mut Noted {
-        Arc::make_mut(self.0.get_or_insert_default())
+    /// How far they have come.
+    pub fn mark(&self) -> SignalsMark {
+        let noted = self.0.as_ref();
+        noted.map_or_else(SignalsMark::default, |noted| noted.mark())
+    }
+
+    /// Forgets the signals behind a mark.
+    pub fn return_to(&mut self, mark: SignalsMark) {
+        match &mut self.0 {
+            Some(noted) if mark != SignalsMark::default() => noted.return_to(mark),
+            noted => *noted = None,
+        }
     }
 
     /// Notes a notification.
     ///
     /// # Errors
-    /// `22023` if the channel or the payload is none; `54000` beyond the bound.
-    pub fn notify(&mut self, channel: &str, payload: &str, process: u32) -> Result<(), SqlError> {
+    /// `22023` if the channel or the payload is none; `22021` if one has the character 0; `54000` beyond the bound; `53200`
+    /// if there is no memory for it.
+    pub fn notify(
+        &mut self,
+        channel: &str,
+        payload: &str,
+        process: u32,
+        memory: &Arc<Budget>,
+    ) -> Result<(), SqlError> {
         let refused = |text: &str| Err(SqlError::new(code::INVALID_PARAMETER_VALUE, text));
         match (channel.len(), payload.len()) {
             (0, _) => return refused("channel name cannot be empty"),
@@ -64,75 +101,57 @@ impl Signals {
             (_, PAYLOAD_BYTES..) => return refused("payload string too long"),
             _ => {}
         }
-        let noted = self.noted();
-        let message = Arc::new(Message {
+        check_text(channel.as_bytes())?;
+        check_text(payload.as_bytes())?;
+        let message = Message {
             channel: channel.as_bytes().into(),
             payload: payload.as_bytes().into(),
             process,
-        });
-        if noted.known.contains(&message) {
-            return Ok(());
-        }
-        let bytes = noted.bytes + message.bytes();
-        if bytes > TRANSACTION_BYTES_MAX {
-            let text = format!(
-                "too many notifications: those of a transaction have at most {TRANSACTION_BYTES_MAX} bytes"
-            );
-            return Err(SqlError::new(code::PROGRAM_LIMIT, text)
-                .hint("Commit more often, or notify of where the data is to be read."));
-        }
-        noted.bytes = bytes;
-        noted.known.insert(message.clone());
-        noted.messages.push(message);
-        Ok(())
+        };
+        self.0.get_or_insert_default().notify(message, memory)
     }
 
-    /// Notes what a session listens to from its commit on.
+    /// Notes that a session begins, or ends, to listen at its commit.
     ///
     /// # Errors
-    /// `54000` beyond the bound.
-    pub fn listen(&mut self, inbox: &Arc<Inbox>, change: Listening) -> Result<(), SqlError> {
-        let noted = self.noted();
-        let changes = noted.listening.len();
-        if matches!(change, Listening::To(_)) && inbox.count() + changes >= CHANNELS_MAX {
-            let text = format!("a session listens to at most {CHANNELS_MAX} channels");
-            return Err(SqlError::new(code::PROGRAM_LIMIT, text));
+    /// `22021` if the channel has the character 0; `54000` beyond the bounds; `53200` if there is no memory for it.
+    pub fn listen(
+        &mut self,
+        inbox: &Arc<Inbox>,
+        change: Listening,
+        memory: &Arc<Budget>,
+    ) -> Result<(), SqlError> {
+        if let Listening::To(channel) | Listening::NoMore(channel) = &change {
+            check_text(channel)?;
         }
-        if matches!(change, Listening::ToNone) {
-            // What was noted before counts for nothing.
-            noted.listening.clear();
-        }
-        noted.listening.push((inbox.clone(), change));
-        Ok(())
+        let noted = self.0.get_or_insert_default();
+        noted.listen(inbox, change, memory)
     }
 
-    /// Adds what was noted later.
-    ///
-    /// # Errors
-    /// `54000` beyond the bounds.
+    /// Adds the signals of a part that ran later.
     pub fn append(&mut self, later: Signals) {
-        let Some(later) = later.0 else { return };
-        if self.0.is_none() {
-            self.0 = Some(later);
-            return;
-        }
-        let noted = self.noted();
-        noted.listening.extend(later.listening.iter().cloned());
-        for message in &later.messages {
-            if noted.known.insert(message.clone()) {
-                noted.messages.push(message.clone());
-            }
+        match (&mut self.0, later.0) {
+            (Some(noted), Some(later)) => noted.append(*later),
+            (_, None) => {}
+            (none, later) => *none = later,
         }
     }
 
     /// The transaction commits: its session listens, and its notifications are posted. Returns the number of the post, if
     /// they have listeners.
     fn committed(self, hub: &Hub) -> Option<u64> {
-        let noted = self.0?;
-        for (inbox, change) in &noted.listening {
-            inbox.listen(change);
-        }
-        hub.post(noted.messages.iter())
+        self.0?.committed(hub)
+    }
+}
+
+/// Clients read texts up to the character 0.
+fn check_text(text: &[u8]) -> Result<(), SqlError> {
+    match text.contains(&0) {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            code::INVALID_BYTES,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        )),
     }
 }
 
@@ -256,7 +275,7 @@ impl Posted {
 }
 
 impl Drop for Posted {
-    /// No caller waits for the transaction any more, or none ever did.
+    /// The caller does not wait for the transaction any more: its client has left.
     fn drop(&mut self) {
         if self.is_left
             && let Some(database) = self.database.upgrade()

@@ -76,23 +76,25 @@ impl StatementContext {
     /// Notifies the sessions that listen to a channel, when the transaction commits.
     ///
     /// # Errors
-    /// `22023` if the channel or the payload is none; `0A000` where there is no session, or none is notified; `54000` beyond
-    /// the bound.
+    /// `0A000` where there is no session, or none is notified; those of
+    /// [`Signals::notify`](crate::signals::Signals::notify).
     pub fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory("NOTIFY")?;
         self.inbox_for("NOTIFY")?;
         let mut draws = self.draws.borrow_mut();
-        draws.signals()?.notify(channel, payload, self.process())
+        let signals = draws.signals()?;
+        signals.notify(channel, payload, self.process(), &self.memory())
     }
 
     /// Changes what the session listens to, when the transaction commits; `what` is the statement.
     ///
     /// # Errors
-    /// `0A000` where there is no session, or none can listen; `54000` beyond the bound.
+    /// `0A000` where there is no session, or none can listen; those of [`Signals::listen`](crate::signals::Signals::listen).
     pub fn listen(&self, change: Listening, what: &str) -> Result<(), SqlError> {
         self.database()?.tables_in_memory(what)?;
         let inbox = self.inbox_for(what)?;
-        self.draws.borrow_mut().signals()?.listen(inbox, change)
+        let mut draws = self.draws.borrow_mut();
+        draws.signals()?.listen(inbox, change, &self.memory())
     }
 
     /// The memory of all sessions.

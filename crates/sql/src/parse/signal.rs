@@ -2,6 +2,7 @@
 
 use super::{at_location, syntax};
 use crate::error::SqlError;
+use crate::names::is_of_column;
 use sqlparser::ast::{Ident, Statement};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -36,8 +37,14 @@ pub(crate) fn parse_signal(text: &str, parser: &mut Parser<'_>) -> Result<Statem
 }
 
 fn channel(text: &str, parser: &mut Parser<'_>) -> Result<Ident, SqlError> {
-    let at = parser.peek_token_ref().span.start;
-    let channel = parser.parse_identifier();
+    let next = parser.peek_token_ref();
+    let at = next.span.start;
+    let is_name = matches!(&next.token, Token::Word(word)
+        if word.quote_style.is_some() || is_of_column(&word.value.to_ascii_lowercase()));
+    let channel = match is_name {
+        true => parser.parse_identifier(),
+        false => parser.expected_ref("a channel", next),
+    };
     let channel = channel.map_err(|error| syntax(text, error))?;
     match channel.value.is_empty() {
         false => Ok(channel),

@@ -9,7 +9,7 @@ use crate::result::{Notice, Outcome, TransactionStatus};
 use crate::running::now;
 use crate::sequences::{Done, Drawn};
 use crate::settings::Settings;
-use crate::signals::{Effects, Signals};
+use crate::signals::{EffectsMark, Signals, SignalsMark};
 use sardonyx::Snapshot;
 use sardonyx::rows::Marked;
 use sardonyx_base::channels::Inbox;
@@ -95,9 +95,9 @@ pub(crate) struct Savepoint {
     pub place: usize,
     settings: Settings,
     /// The mark in the rows that the transaction has aside, and what it had done besides.
-    pub aside: Option<(Marked, Effects)>,
-    /// What a transaction that only reads had signalled.
-    signals: Signals,
+    pub aside: Option<(Marked, EffectsMark)>,
+    /// How far the signals of a transaction that only reads had come.
+    signals: SignalsMark,
 }
 
 impl Default for OpenTransaction {
@@ -368,14 +368,14 @@ impl OpenTransaction {
         }
         let aside = self.aside.as_mut().map(|aside| {
             let aside = aside.get();
-            (aside.rows.mark(), aside.effects.clone())
+            (aside.rows.mark(), aside.effects.mark())
         });
         self.savepoints.push(Savepoint {
             name,
             place: self.history.place(),
             settings,
             aside,
-            signals: self.signals.clone(),
+            signals: self.signals.mark(),
         });
         Ok(())
     }
@@ -405,11 +405,11 @@ impl OpenTransaction {
         self.history.undo_since(savepoint.place);
         savepoint.place = self.history.place();
         let settings = savepoint.settings.clone();
-        self.signals = savepoint.signals.clone();
+        self.signals.return_to(savepoint.signals);
         if let (Some(aside), Some((mark, effects))) = (&mut self.aside, &savepoint.aside) {
             let aside = aside.get();
             aside.rows.return_to(*mark)?;
-            aside.effects = effects.clone();
+            aside.effects.return_to(effects);
         }
         self.defines = self.history.defines();
         Ok(settings)

@@ -10,47 +10,114 @@ fn payloads(inbox: &Inbox) -> Vec<String> {
 fn signals(listener: &Arc<Inbox>, payloads: &[&str]) -> Signals {
     let mut signals = Signals::default();
     let to = Listening::To((*b"a").into());
-    signals.listen(listener, to).unwrap();
+    signals.listen(listener, to, &Arc::default()).unwrap();
     for payload in payloads {
-        signals.notify("a", payload, 1).unwrap();
+        let memory = Arc::default();
+        signals.notify("a", payload, 1, &memory).unwrap();
     }
     signals
 }
 
 #[test]
-fn each_is_noted_once_and_a_copy_stays_as_it_was() {
+fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
     let hub = Arc::new(Hub::default());
     let listener = Arc::new(hub.enter(1));
+    let memory = Arc::new(Budget::default());
     assert!(Signals::default().is_empty());
     let mut first = signals(&listener, &["1", "2", "1"]);
-    let mark = first.clone();
-    first.notify("a", "3", 1).unwrap();
+    let mark = first.mark();
+    first.notify("a", "3", 1, &memory).unwrap();
+    first.listen(&listener, Listening::ToNone, &memory).unwrap();
+    first.return_to(mark);
+    // It was forgotten: so it comes anew, in its new place.
+    for payload in ["4", "3", "2"] {
+        first.notify("a", payload, 1, &memory).unwrap();
+    }
     let mut later = Signals::default();
-    later.append(mark.clone());
-    later.append(signals(&listener, &["2", "4"]));
+    later.append(first);
+    later.append(signals(&listener, &["2", "5"]));
     hub.durable_to(later.committed(&hub).unwrap());
-    assert_eq!(payloads(&listener), ["1", "2", "4"]);
-    hub.durable_to(mark.committed(&hub).unwrap());
-    assert_eq!(payloads(&listener), ["1", "2"]);
+    assert_eq!(payloads(&listener), ["1", "2", "4", "3", "5"]);
+    let mut none = signals(&listener, &["1"]);
+    none.return_to(Signals::default().mark());
+    assert!(none.is_empty());
 }
 
 #[test]
-fn channels_and_bytes_have_bounds() {
+fn only_the_last_change_of_a_channel_is_kept_if_it_is_the_same() {
     let hub = Arc::new(Hub::default());
     let listener = Arc::new(hub.enter(1));
+    let memory = Arc::new(Budget::default());
+    let mut signals = Signals::default();
+    let (to, no_more) = (
+        Listening::To((*b"a").into()),
+        Listening::NoMore((*b"a").into()),
+    );
+    signals.listen(&listener, to.clone(), &memory).unwrap();
+    let mark = signals.mark();
+    for change in [
+        &to,
+        &no_more,
+        &no_more,
+        &Listening::ToNone,
+        &Listening::ToNone,
+        &no_more,
+    ] {
+        signals.listen(&listener, change.clone(), &memory).unwrap();
+    }
+    let mut expected = signals.mark();
+    signals.listen(&listener, to, &memory).unwrap();
+    assert_ne!(signals.mark(), expected);
+    signals.return_to(expected);
+    signals.listen(&listener, no_more.clone(), &memory).unwrap();
+    assert_eq!(signals.mark(), expected);
+    for _ in 0..2 {
+        signals.return_to(mark);
+        signals.listen(&listener, no_more.clone(), &memory).unwrap();
+        expected = signals.mark();
+    }
+    signals.listen(&listener, no_more, &memory).unwrap();
+    assert_eq!(signals.mark(), expected);
+    assert_eq!(signals.committed(&hub), None);
+    assert_eq!(listener.count(), 0);
+}
+
+#[test]
+fn channels_changes_and_bytes_have_bounds() {
+    let hub = Arc::new(Hub::default());
+    let listener = Arc::new(hub.enter(1));
+    let memory = Arc::new(Budget::default());
+    let to = |number: usize| Listening::To(number.to_string().as_bytes().into());
     let mut signals = Signals::default();
     for number in 0..CHANNELS_MAX {
-        let to = Listening::To(number.to_string().as_bytes().into());
-        signals.listen(&listener, to).unwrap();
+        signals.listen(&listener, to(number), &memory).unwrap();
     }
-    let one_more = Listening::To((*b"more").into());
-    let refused = signals.listen(&listener, one_more.clone()).unwrap_err();
-    assert_eq!(refused.code, code::PROGRAM_LIMIT);
-    signals.listen(&listener, Listening::ToNone).unwrap();
-    signals.listen(&listener, one_more).unwrap();
+    let more = to(CHANNELS_MAX);
+    let refused = |signals: &mut Signals, change: &Listening| {
+        let refused = signals.listen(&listener, change.clone(), &memory);
+        assert_eq!(refused.unwrap_err().code, code::PROGRAM_LIMIT);
+    };
+    refused(&mut signals, &more);
+    signals.listen(&listener, to(1), &memory).unwrap();
+    signals
+        .listen(&listener, Listening::ToNone, &memory)
+        .unwrap();
+    signals.listen(&listener, more, &memory).unwrap();
+    let toggled = (0..CHANGES_MAX).find_map(|number| {
+        let change = match (to(1), number % 2) {
+            (Listening::To(channel), 1) => Listening::NoMore(channel),
+            (to, _) => to,
+        };
+        signals.listen(&listener, change, &memory).err()
+    });
+    assert_eq!(toggled.unwrap().code, code::PROGRAM_LIMIT);
+    let mut signals = Signals::default();
     let payload = "x".repeat(PAYLOAD_BYTES - 10);
-    let refused = (0..TRANSACTION_BYTES_MAX / payload.len())
-        .find_map(|number| signals.notify("a", &format!("{payload}{number}"), 1).err());
+    let refused = (0..TRANSACTION_BYTES_MAX / payload.len()).find_map(|number| {
+        signals
+            .notify("a", &format!("{payload}{number}"), 1, &memory)
+            .err()
+    });
     assert_eq!(refused.unwrap().code, code::PROGRAM_LIMIT);
 }
 
@@ -71,7 +138,7 @@ fn what_is_not_waited_for_is_given_out_by_a_thread() {
 }
 
 #[test]
-fn what_is_lost_with_its_log_is_given_to_nobody() {
+fn what_is_lost_with_its_log_is_given_to_no_listener() {
     let directory = tempfile::tempdir().unwrap();
     let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
     let database = Database::over(tables.clone()).unwrap();

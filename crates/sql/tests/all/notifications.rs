@@ -269,11 +269,26 @@ fn channels_and_payloads_have_postgresqls_bounds() {
         "notify x, \"a\"",
         "notify x, 1",
         "listen *",
+        "listen 'a'",
+        "listen select",
+        "unlisten left",
+        "notify table, 'x'",
         "unlisten",
         "notify",
     ] {
         assert_eq!(&failing(wrong)[..5], "42601", "{wrong}");
     }
+    let zero = "22021 invalid byte sequence for encoding \"UTF8\": 0x00";
+    for text in [
+        "select pg_notify('x', U&'a\\0000b')",
+        "select pg_notify(U&'a\\0000b', '')",
+        "notify x, U&'\\0000'",
+        "listen \"a\0b\"",
+        "unlisten \"a\0b\"",
+    ] {
+        assert_eq!(failing(text), zero, "{text}");
+    }
+    run(&mut one, "listen values; listen \"select\"; unlisten *").unwrap();
     run(&mut one, "listen x").unwrap();
     run(&mut one, "select pg_notify('x', null)").unwrap();
     run(&mut one, "select pg_notify('x', repeat('y', 7999))").unwrap();
@@ -311,6 +326,56 @@ fn a_transactions_notifications_have_a_bound() {
         query(&mut two, "select pg_notification_queue_usage()").unwrap(),
         ["0"]
     );
+}
+
+#[test]
+fn channels_are_counted_not_what_is_said_of_them() {
+    let fresh = Fresh::new();
+    let (mut one, mut two) = (numbered(&fresh, 1), numbered(&fresh, 2));
+    run(&mut one, "begin read only").unwrap();
+    for number in 0..10_000 {
+        run(&mut one, &format!("listen c{number}")).unwrap();
+    }
+    run(&mut one, "listen c7; listen c8").unwrap();
+    run(&mut one, "savepoint s").unwrap();
+    assert_eq!(code_of(run(&mut one, "listen more")), code::PROGRAM_LIMIT);
+    run(&mut one, "rollback to s").unwrap();
+    run(&mut one, "unlisten c7; listen more").unwrap();
+    run(&mut one, "commit").unwrap();
+    run(&mut one, "listen c8").unwrap();
+    assert_eq!(code_of(run(&mut one, "listen c7")), code::PROGRAM_LIMIT);
+    run(&mut two, "notify c7; notify more; notify c9999").unwrap();
+    assert_eq!(come(&one), ["more::2", "c9999::2"]);
+    run(&mut one, "unlisten c8; listen c7").unwrap();
+}
+
+#[test]
+fn notifications_of_an_open_transaction_are_counted_with_the_sessions_memory() {
+    let fresh = Fresh::new();
+    let memory = fresh.database.memory().clone();
+    let (mut one, mut two) = (numbered(&fresh, 1), numbered(&fresh, 2));
+    run(&mut one, "listen a").unwrap();
+    let before = memory.taken();
+    let many = "select pg_notify('a', repeat('y', 7000) || i) from generate_series(1, 500) s(i)";
+    run(&mut two, "begin read only").unwrap();
+    run(&mut two, "savepoint s").unwrap();
+    run(&mut two, many).unwrap();
+    assert!(memory.taken() >= before + 500 * 7000);
+    run(&mut two, "savepoint t").unwrap();
+    run(&mut two, "notify a, 'one more'").unwrap();
+    // A savepoint is no copy.
+    assert!(memory.taken() < before + 500 * 7000 + (1 << 20));
+    run(&mut two, "rollback to s").unwrap();
+    assert!(memory.taken() <= before);
+    run(&mut two, "notify a, 'kept'").unwrap();
+    run(&mut two, "commit").unwrap();
+    assert_eq!(memory.taken(), before);
+    assert_eq!(come(&one), ["a:kept:2"]);
+    // Ending to listen needs no memory.
+    memory.set_short(true);
+    assert_eq!(code_of(run(&mut one, "listen b")), "53200");
+    run(&mut one, "unlisten a").unwrap();
+    memory.set_short(false);
 }
 
 #[derive(Clone, Debug)]

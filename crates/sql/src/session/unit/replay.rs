@@ -83,14 +83,14 @@ impl Unit {
                     self.state.settings = one.settings.clone();
                     self.replay_one(tx, one, started)?;
                 }
-                Event::Mark => marks.push((tx.mark(), self.effects.clone())),
+                Event::Mark => marks.push((tx.mark(), self.effects.mark())),
                 Event::Return => {
                     let Some((mark, effects)) = marks.pop() else {
                         continue;
                     };
                     tx.return_to(mark)?;
                     tx.release(mark)?;
-                    self.effects = effects;
+                    self.effects.return_to(&effects);
                     if self.defined {
                         // Plans of what is undone do not hold.
                         self.database.catalogue_changed();
@@ -109,7 +109,7 @@ impl Unit {
         {
             for savepoint in &mut open.savepoints {
                 if savepoint.place == place {
-                    savepoint.aside = Some((tx.mark(), self.effects.clone()));
+                    savepoint.aside = Some((tx.mark(), self.effects.mark()));
                 }
             }
         }
