@@ -258,7 +258,7 @@ impl DirectoryLog {
             Ok(created) => created,
             Err(error) => {
                 // It has not got its place.
-                making.is_stable();
+                making.settled();
                 return Err(error.into());
             }
         };
@@ -267,7 +267,7 @@ impl DirectoryLog {
             false => removed,
         };
         if !created || stable.is_ok() {
-            making.is_stable();
+            making.settled();
         }
         stable.map_err(NotCreated::After)?;
         if !created {

@@ -25,7 +25,7 @@ struct Files {
     failed: HashSet<PathBuf>,
 }
 
-/// One that is about to be seen. Dropped without [`Making::is_stable`], it may have its place and be lost by a power cut.
+/// One that is about to be seen. Dropped without [`Making::settled`], it may have its place and be lost by a power cut.
 #[derive(Debug)]
 pub(crate) struct Making<'u> {
     unstable: &'u Unstable,
@@ -64,7 +64,7 @@ impl Unstable {
 
 impl Making<'_> {
     /// It has its place, and that is stable; or it has not got it.
-    pub fn is_stable(mut self) {
+    pub fn settled(mut self) {
         self.is_stable = true;
     }
 }
@@ -103,9 +103,9 @@ mod tests {
                 assert!(synced.load(Ordering::SeqCst));
             });
             // It lost: the other one made the file.
-            other.is_stable();
+            other.settled();
             synced.store(true, Ordering::SeqCst);
-            one.is_stable();
+            one.settled();
             reader.join().unwrap();
         });
     }
@@ -116,7 +116,7 @@ mod tests {
         drop(unstable.make("1".into()));
         for _ in 0..2 {
             unstable.wait(Path::new("1")).unwrap_err();
-            unstable.make("1".into()).is_stable();
+            unstable.make("1".into()).settled();
         }
         unstable.wait(Path::new("2")).unwrap();
     }
