@@ -136,10 +136,6 @@ fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
                         assert_eq!(read_serially(&disk, 520), model, "{way:?}, {openings}");
                     }
                     assert!(openings > 2, "{way:?}: {openings} openings");
-                    assert!(
-                        gone.len() < 2 || in_between,
-                        "{way:?}: no crash within the undo"
-                    );
                 }
             }
         }
