@@ -99,8 +99,16 @@ deallocate add
 statement error 26000
 execute add(3, 'c')
 
-statement error 0A000
+statement LISTEN
 listen channel
+
+query
+select pg_listening_channels()
+----
+channel
+
+statement UNLISTEN
+unlisten *
 
 # What is set until the transaction's end is as before then, of names of a program's own, too.
 
