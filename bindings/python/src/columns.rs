@@ -5,9 +5,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sardonyx::schema::{Column, Schema, Type, ValueRef};
-use sardonyx::rows::ReadRow;
 use sardonyx::Error;
+use sardonyx::rows::ReadRow;
+use sardonyx::schema::{Column, Schema, Type, ValueRef};
 
 /// A column's buffers.
 pub struct Buffers {

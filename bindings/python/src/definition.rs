@@ -5,6 +5,7 @@ use crate::row::names;
 use crate::table_transaction::TableTransaction;
 use crate::tables::Tables;
 use crate::value::from_python;
+use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,7 +36,10 @@ fn define(definitions: &Bound<'_, Definitions>, change: impl Change) -> PyResult
     let py = definitions.py();
     match definitions.cast::<Tables>() {
         Ok(tables) => tables.get().define(py, change),
-        Err(_) => definitions.cast::<TableTransaction>()?.get().define(py, change),
+        Err(_) => definitions
+            .cast::<TableTransaction>()?
+            .get()
+            .define(py, change),
     }
 }
 
@@ -95,10 +99,7 @@ impl Definitions {
         columns: &Bound<'_, PyAny>,
         unique: bool,
     ) -> PyResult<()> {
-        define(
-            slf,
-            create_index(table, name, names(columns)?, unique),
-        )
+        define(slf, create_index(table, name, names(columns)?, unique))
     }
 
     /// Takes an index from a table.
@@ -124,7 +125,7 @@ impl Definitions {
             name,
             columns: names(columns)?,
             to: (references, to.map(names).transpose()?),
-            on_delete: on_delete(on_delete)?,
+            on_delete: rule_of(on_delete)?,
         };
         define(slf, add_reference(table, reference))
     }
@@ -209,12 +210,7 @@ fn add_column(
 }
 
 /// Gives a table an ordered index.
-fn create_index(
-    table: String,
-    name: String,
-    columns: Vec<String>,
-    unique: bool,
-) -> impl Change {
+fn create_index(table: String, name: String, columns: Vec<String>, unique: bool) -> impl Change {
     move |tx: &mut Transaction<'_>| {
         let (number, schema) = definition_of(tx, &table)?;
         let key = columns.iter().map(|column| {
@@ -278,7 +274,7 @@ fn drop_reference(table: String, name: String) -> impl Change {
 }
 
 /// The rule for rows whose other row is deleted.
-fn on_delete(said: &str) -> PyResult<OnDelete> {
+fn rule_of(said: &str) -> PyResult<OnDelete> {
     match said {
         "restrict" => Ok(OnDelete::Restrict),
         "cascade" => Ok(OnDelete::Cascade),

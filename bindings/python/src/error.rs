@@ -129,7 +129,9 @@ impl From<Failure> for PyErr {
             Failure::Tables(error) => of_tables(&error, message),
             // No transaction was ended.
             Failure::OfSnapshot(error)
-                if error.downcast_ref::<sardonyx::errors::SnapshotEnded>().is_some() =>
+                if error
+                    .downcast_ref::<sardonyx::errors::SnapshotEnded>()
+                    .is_some() =>
             {
                 python::SlowReader::new_err(message)
             }
@@ -178,7 +180,9 @@ fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
         Error::Refused(_) => python::Refused::new_err(message),
         Error::Conflict(_) => conflict_of_tables(error, message),
         // Its types are those that `is_to_run_again` knows.
-        _ if sardonyx::low_level::is_to_run_again(error) => python::TransactionEnded::new_err(message),
+        _ if sardonyx::low_level::is_to_run_again(error) => {
+            python::TransactionEnded::new_err(message)
+        }
         Error::Limit(_) => python::TransactionTooLarge::new_err(message),
         Error::Full(_) => python::Full::new_err(message),
         Error::Damaged(_) => python::Damaged::new_err(message),

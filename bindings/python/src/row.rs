@@ -4,9 +4,9 @@ use crate::value::{from_python, to_python};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use sardonyx::schema::{Schema, Value};
-use sardonyx::rows::ReadRow;
 use sardonyx::Error;
+use sardonyx::rows::ReadRow;
+use sardonyx::schema::{Schema, Value};
 use std::sync::Arc;
 
 /// A row's values, with what says their names.

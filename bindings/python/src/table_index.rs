@@ -8,9 +8,9 @@ use crate::table_transaction::TableTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
-use sardonyx::schema::{Schema, Value};
-use sardonyx::rows::{CountedRows, ReadIndex, ReadRow};
 use sardonyx::Error;
+use sardonyx::rows::{CountedRows, ReadIndex, ReadRow};
+use sardonyx::schema::{Schema, Value};
 use std::ops::Bound as Edge;
 use std::sync::Arc;
 

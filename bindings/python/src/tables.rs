@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use sardonyx::low_level::Inside;
 use sardonyx::rows::Rows;
 use sardonyx::schema::Migrating;
-use sardonyx::{Durability, Error, Options, Transaction, View};
+use sardonyx::{Durability, Error, Options, View};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
