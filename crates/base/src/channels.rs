@@ -27,7 +27,7 @@ pub const MESSAGE_BYTES: usize = 64;
 /// A message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
-    /// Where it is heard.
+    /// Its channel.
     pub channel: Box<[u8]>,
     /// Its content.
     pub payload: Box<[u8]>,
@@ -36,7 +36,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// How much it counts.
+    /// The bytes that it counts against a bound.
     pub fn bytes(&self) -> usize {
         self.channel.len() + self.payload.len() + MESSAGE_BYTES
     }
@@ -62,13 +62,13 @@ pub enum Event {
     Over,
 }
 
-/// Who listens to what, and what waits for whom.
+/// Listeners with their channels, and the messages that wait for each.
 #[derive(Debug, Default)]
 pub struct Channels {
     listeners: HashMap<u64, Listener>,
     /// The listeners of each, with the place of the channel among theirs.
     channels: HashMap<Arc<[u8]>, BTreeMap<u64, u64>>,
-    /// What is not given out yet, in the order of the commits.
+    /// Posts that are not given out yet, in the order of the commits.
     posts: VecDeque<Post>,
     /// The number of posts that were made.
     made: u64,
@@ -171,7 +171,7 @@ impl Channels {
             .values()
     }
 
-    /// Whether a listener listens to a channel.
+    /// True if a listener listens to a channel.
     pub fn listens(&self, id: u64, channel: &[u8]) -> bool {
         let listeners = self.channels.get(channel);
         listeners.is_some_and(|listeners| listeners.contains_key(&id))
@@ -272,7 +272,7 @@ impl Channels {
         taken
     }
 
-    /// Whether something has come to a listener; `for_messages` says whether messages are such a thing. If not, it is woken
+    /// Ready if an event has come to a listener; messages are one if `for_messages`. If not, it is woken
     /// then.
     pub fn poll(&mut self, id: u64, for_messages: bool, context: &Context<'_>) -> Poll<Event> {
         let Some(listener) = self.listeners.get_mut(&id) else {
@@ -292,7 +292,7 @@ impl Channels {
         Poll::Pending
     }
 
-    /// Whether a listener is ended.
+    /// True if a listener is ended.
     pub fn is_over(&self, id: u64) -> bool {
         let listener = self.listeners.get(&id);
         listener.is_some_and(|listener| listener.is_over)
@@ -393,7 +393,7 @@ impl Inbox {
         }
     }
 
-    /// How many channels it listens to.
+    /// The number of channels that it listens to.
     pub fn count(&self) -> usize {
         let channels = self.locked();
         channels.map_or(0, |channels| channels.channels_of(self.id).len())

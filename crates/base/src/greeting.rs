@@ -4,7 +4,7 @@
 //! what it wants. The other end answers with a welcome or with the reason why not. A greeting is heard only with the
 //! token, if one is asked for, and within a time limit.
 //!
-//! What goes over the connection is the transport's ([`crate::transport`]), which is made before anything is said. Over
+//! Bytes go over the connection as the transport has them ([`crate::transport`]), which is made before anything is said. Over
 //! plain TCP the token keeps out who can connect, not who can listen. A caller that uses another transport than this
 //! end is recognised by its first bytes ([`TransportError::OtherProtocol`]).
 
@@ -28,10 +28,10 @@ const SIZES: RangeInclusive<usize> = 1..=16 << 10;
 /// The most bytes of a reason.
 const REASON_BYTES_MAX: usize = 4 << 10;
 
-/// How the processes of a database know each other.
+/// The transport and the token by which the processes of a database know each other.
 #[derive(Clone, Debug)]
 pub struct Trust {
-    /// What connections are made of.
+    /// It makes the connections.
     pub transport: Arc<dyn Transport>,
     /// The secret that a caller must know, if any.
     pub token: Option<Token>,
@@ -61,9 +61,9 @@ pub enum GreetingError {
     /// The connection broke.
     #[error("cannot {operation}: {source}")]
     Broke {
-        /// What was to be done.
+        /// The operation that failed.
         operation: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: Arc<io::Error>,
     },
@@ -165,7 +165,7 @@ impl Protocol {
         InTime { stream, until }
     }
 
-    /// What a greeting asks for, if it is one, and has the token.
+    /// The wishes of a greeting, if it is one, and has the token.
     fn wishes<'h>(&self, hello: &'h [u8], token: Option<&Token>) -> Result<&'h [u8], String> {
         let mut reader = Reader(hello);
         let is_hello = reader.u8() == Some(HELLO);

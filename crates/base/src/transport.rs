@@ -44,7 +44,7 @@ pub trait Transport: Send + Sync + Debug {
         within: Duration,
     ) -> Result<Box<dyn Connection>, TransportError>;
 
-    /// True if nobody on the way can read or change what goes over its connections.
+    /// True if its connections keep others from reading and changing their bytes.
     fn is_secret(&self) -> bool {
         false
     }

@@ -19,9 +19,9 @@ pub(crate) struct Unstable {
 
 #[derive(Debug, Default)]
 struct Files {
-    /// How many are at work on each.
+    /// The number of requests that make each.
     making: HashMap<PathBuf, usize>,
-    /// Those whose sync failed.
+    /// Files whose sync failed.
     failed: HashSet<PathBuf>,
 }
 
@@ -55,7 +55,7 @@ impl Unstable {
         }
         match files.failed.contains(file) {
             true => Err(io::Error::other(
-                "a sync of it has failed, and nobody knows whether it is stable",
+                "a sync of it has failed, so it may be lost by a power cut",
             )),
             false => Ok(()),
         }

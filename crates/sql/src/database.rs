@@ -277,7 +277,7 @@ impl Database {
         Ok(())
     }
 
-    /// Who listens to which channel.
+    /// The listeners of each channel.
     pub(crate) fn hub(&self) -> &Arc<Hub> {
         &self.hub
     }

@@ -25,17 +25,17 @@ use std::sync::Arc;
 /// process uses the directory itself. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
 /// it is there again.
 ///
-/// With --tls only hosts whose certificate the same CA has signed are served, and nobody on the way can read or change
-/// anything; they set SARDONYX_STORE_TLS. Without it connections are as TCP is: for one host, or a network that you trust.
+/// With --tls only hosts whose certificate the same CA has signed are served, and others can neither read nor change
+/// anything on the way; they set SARDONYX_STORE_TLS. Without it connections are as TCP is: for one host, or a network that you trust.
 /// With --token-file only hosts that have the same token are served; they set SARDONYX_STORE_TOKEN_FILE.
 ///
 /// Example: sardonyx store serve file:/srv/bank-log --listen 0.0.0.0:7071 --tls /etc/sardonyx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// Where the log is kept: file:DIRECTORY, made where absent
+    /// The place of the log: file:DIRECTORY, made where absent
     place: String,
-    /// Where to listen, such as 0.0.0.0:7071; port 0 takes a free one
+    /// The address to listen at, such as 0.0.0.0:7071; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
     listen: String,
     /// Serve only hosts that have the token in this file: a secret text of 1 to 1024 bytes
@@ -44,7 +44,7 @@ pub struct Arguments {
     /// Talk by TLS, with the files ca.pem, cert.pem and key.pem of this directory
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
-    /// What is told on standard error: hosts that were refused, from `info` on
+    /// The events written to standard error: hosts that were refused, from `info` on
     #[cfg(feature = "sql")]
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
     log_level: LogLevel,

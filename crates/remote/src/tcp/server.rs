@@ -64,7 +64,7 @@ impl StoreServer {
         Ok(StoreServer(listening.map_err(StoreServerError::Listen)?))
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }

@@ -1,11 +1,11 @@
-//! What a statement did with sequences: it is given the same when it is run again.
+//! The draws of a statement: it is given the same numbers when it is run again.
 //!
 //! Of each sequence the order is kept, and not that of one sequence to another. So a run that leaves out one sequence still has
 //! what an earlier run drew of the others.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// What was done with a sequence, once and for all.
+/// One draw from a sequence, or one setting of it; neither is undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Draw {
     /// The number of the sequence's counter then.
@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-/// What a statement did with sequences, by their names: numbers that follow each other take no more memory than one.
+/// The draws of a statement, by the names of sequences: numbers that follow each other take no more memory than one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done(BTreeMap<String, VecDeque<Run>>);
 

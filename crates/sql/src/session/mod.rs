@@ -118,7 +118,7 @@ impl Session {
         self.state.inbox.as_ref()
     }
 
-    /// Whether no transaction is open, also none that its client did not begin.
+    /// True if no transaction is open, also none that its client did not begin.
     pub fn is_between(&self) -> bool {
         matches!(self.state.transaction, TransactionState::Idle)
     }

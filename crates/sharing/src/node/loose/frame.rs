@@ -1,4 +1,4 @@
-//! What travels over a connection of nodes: [frames](sardonyx_base::frame) whose bodies have a head.
+//! Messages on a connection of nodes: [frames](sardonyx_base::frame) whose bodies have a head.
 //!
 //! ```text
 //! kind      1 byte
