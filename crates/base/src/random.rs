@@ -18,6 +18,35 @@ pub fn asked(variable: &str) -> Option<u64> {
     Some(number.unwrap_or_else(|_| panic!("{variable} is no number: {value}")))
 }
 
+/// How many seeds, cases or rounds an exploration takes: few, or as many as `SARDONYX_SEEDS` says. So each exploration has a
+/// short version, which every test run takes, and a long one.
+///
+/// # Panics
+/// As [`asked`].
+pub fn seeds(few: u64) -> u64 {
+    asked("SARDONYX_SEEDS").unwrap_or(few)
+}
+
+/// [`seeds`] for property tests, which count their cases so.
+///
+/// # Panics
+/// As [`asked`].
+pub fn cases(few: u32) -> u32 {
+    u32::try_from(seeds(few.into())).unwrap_or(u32::MAX)
+}
+
+/// The distance between the steps at which an exploration plants a fault: this one, or 1 if `SARDONYX_SEEDS` asks for more.
+/// Take a number that shares no factor with the period of what is explored.
+///
+/// # Panics
+/// As [`asked`].
+pub fn stride(few: usize) -> usize {
+    match asked("SARDONYX_SEEDS") {
+        Some(_) => 1,
+        None => few,
+    }
+}
+
 /// A number that nobody can know: from the operating system, also in a forked child, which would
 /// otherwise go on with its parent's.
 pub fn system_random() -> u64 {

@@ -501,6 +501,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(64)))]
+
         #[test]
         fn it_agrees_with_a_hash_map(steps in prop::collection::vec((0u64..3000, any::<bool>()), 1..3000)) {
             let mut store = IndexStore::reserve(0).expect("address space");

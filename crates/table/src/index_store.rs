@@ -232,6 +232,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(40)))]
+
         #[test]
         fn blocks_are_aligned_and_never_overlap_and_zeroes_where_asked(
             steps in prop::collection::vec((0usize..40_000, any::<bool>(), any::<prop::sample::Index>()), 1..300)

@@ -18,7 +18,7 @@ fn must(plan: Plan) -> Explored {
 
 /// How many seeds: few, or as many as `SARDONYX_SEEDS` says.
 fn seeds(default: u64) -> u64 {
-    sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(default)
+    sardonyx_base::random::seeds(default)
 }
 
 /// Runs plans on all processors.
@@ -88,7 +88,7 @@ fn i1_a_process_killed_at_every_step_and_a_crash_after_the_next_lose_nothing_ack
 
 #[test]
 fn i1_i6_i8_several_lives_of_each_seed() {
-    let seeds = seeds(250);
+    let seeds = seeds(90);
     let plans = (0..seeds)
         .map(|n| Plan {
             seed: 1000 + n,

@@ -90,7 +90,7 @@ fn own_data(memory: &PlainMemory) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(96), ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_bytes_are_errors(

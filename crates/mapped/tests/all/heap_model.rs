@@ -244,7 +244,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(32), ..ProptestConfig::default() })]
 
     #[test]
     fn the_heap_is_as_the_model(steps in prop::collection::vec(step(), 1..250)) {

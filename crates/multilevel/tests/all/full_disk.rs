@@ -39,7 +39,7 @@ fn done(outcome: Result<(), CallError<sardonyx_multilevel::Stop>>) -> bool {
 fn i14_no_end_fails_while_the_disk_is_full_and_everything_goes_on_afterwards() {
     for way in ways() {
         let mut refused = 0;
-        for seed in 0..4 {
+        for seed in 0..crate::seeds().unwrap_or(2) {
             let disk = SimulatedDisk::new(seed, Faults::default());
             let open = |disk: &SimulatedDisk| -> Database {
                 let options = options(way).storage(storage());

@@ -152,7 +152,7 @@ fn read_serially(disk: &SimulatedDisk) -> Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sardonyx_base::random::cases(20), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Two transactions at a time, on keys of their own.
     #[test]

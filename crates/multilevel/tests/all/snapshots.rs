@@ -239,8 +239,10 @@ fn history(way: (Strategy, sardonyx_multilevel::PageLog), seed: u64) -> usize {
 #[test]
 fn every_snapshot_shows_what_was_committed_when_it_was_taken() {
     for way in ways() {
-        let beside: usize = (0..6).map(|seed| history(way, seed)).sum();
-        assert!(beside > 20, "{way:?}: {beside} beside open transactions");
+        let beside: usize = (0..crate::seeds().unwrap_or(3))
+            .map(|seed| history(way, seed))
+            .sum();
+        assert!(beside > 10, "{way:?}: {beside} beside open transactions");
     }
 }
 

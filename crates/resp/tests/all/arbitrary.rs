@@ -94,7 +94,7 @@ fn word() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(60)))]
 
     #[test]
     fn any_command_with_any_arguments_has_one_whole_answer(

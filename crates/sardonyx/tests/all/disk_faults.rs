@@ -6,6 +6,7 @@ use crate::common;
 use crate::common::{Model, Opened, in_every_shape, options};
 use sardonyx::disk::GroupPolicy;
 use sardonyx::{Durability, Error, Shape};
+use sardonyx_base::random::stride;
 use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use std::time::Duration;
@@ -168,11 +169,12 @@ fn i7_a_failed_sync_poisons_and_no_later_transaction_succeeds() {
     };
     in_every_shape(|shape| {
         for policy in [GroupPolicy::Adaptive, fixed] {
-            let poisoned = (1..60)
+            let syncs = (1..60).step_by(stride(4));
+            let poisoned = syncs
                 .filter(|sync| explore_failed_sync(shape, policy, *sync))
                 .count();
             assert!(
-                poisoned > 20,
+                poisoned * stride(4) > 20,
                 "{shape:?}: only {poisoned} runs were poisoned"
             );
         }
@@ -185,7 +187,7 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
         // All log is prepared, so that no sync of a segment fails beside those of the tickets' groups.
         let options = || options(shape).log_bytes_prepared(6 * common::SEGMENT_BYTES);
         let (mut under_way, mut poisoned) = (0, 0);
-        for fail_sync_at in 1..64 {
+        for fail_sync_at in (1..64).step_by(stride(3)) {
             let faults = Faults {
                 fail_sync_at: Some(fail_sync_at),
                 ..Faults::default()

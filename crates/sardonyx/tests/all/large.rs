@@ -5,6 +5,7 @@
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
 use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Durability, Error, Options, Shape, Tables};
+use sardonyx_base::random::stride;
 use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::reader::LogReader;
@@ -192,7 +193,7 @@ fn i4_a_crash_a_kill_or_a_failed_sync_at_any_step_leaves_a_large_transaction_who
     let none = Faults::default();
     let steps = explore(0, none, false);
     assert!(steps > 20, "{steps}");
-    for step in 1..=steps {
+    for step in (1..=steps).step_by(stride(3)) {
         let at = Some(step);
         let crash = Faults {
             crash_at_step: at,

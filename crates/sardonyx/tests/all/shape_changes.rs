@@ -10,6 +10,7 @@ use cases::{CASES, Change, base, more_orders, rows};
 use contents::{check_indexes, contents, open};
 use sardonyx::Tables;
 use sardonyx::disk::{Faults, SimulatedDisk};
+use sardonyx_base::random::stride;
 
 #[derive(Clone, Copy)]
 enum Step {
@@ -64,7 +65,7 @@ fn explore(name: &str, base: &SimulatedDisk, script: &[Step]) -> u64 {
     }
     drop(database);
     let mut seeds = base.clone();
-    for step in opened + 1.. {
+    for step in (opened + 1..).step_by(stride(5)) {
         seeds = seeds.restart(Faults::default());
         let disk = seeds.restart(Faults {
             crash_at_step: Some(step),

@@ -109,9 +109,8 @@ fn rows_that_do_not_fit_are_refused_and_counted_no_longer_than_they_are_there() 
     let mut client = running.client();
     let text = "create table t (id int primary key, v text)";
     client.batch_execute(text).unwrap();
-    let insert =
-        "insert into t select i, repeat('x', 1000) from generate_series($1::int, $1 + 99) as s (i)";
-    for first in (0..60_000).step_by(100) {
+    let insert = "insert into t select i, repeat('x', 1000) from generate_series($1::int, $1 + 999) as s (i)";
+    for first in (0..60_000).step_by(1000) {
         client.execute(insert, &[&first]).unwrap();
     }
     let sorted = "select v from t order by v, id";

@@ -224,14 +224,9 @@ fn an_answer_that_is_cancelled_ends_and_the_session_goes_on() {
     client
         .batch_execute("CREATE TABLE t (id int PRIMARY KEY, x text)")
         .unwrap();
-    let text = "x".repeat(1000);
-    for start in (0..40_000).step_by(100) {
-        let rows = (start..start + 100).map(|id| format!("({id}, '{text}')"));
-        let rows: Vec<String> = rows.collect();
-        client
-            .batch_execute(&format!("INSERT INTO t VALUES {}", rows.join(", ")))
-            .unwrap();
-    }
+    let filled =
+        "INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series(0, 39999) AS g (n)";
+    client.batch_execute(filled).unwrap();
     let mut socket = running.socket();
     let mut startup = 0x0003_0000u32.to_be_bytes().to_vec();
     startup.extend(b"user\0ada\0\0");

@@ -202,7 +202,7 @@ fn judge(seed: u64) {
 
 #[test]
 fn a_large_statement_is_as_if_it_had_run_alone_at_its_end() {
-    for seed in 0..40 {
+    for seed in 0..sardonyx_base::random::seeds(12) {
         judge(seed);
     }
 }

@@ -6,6 +6,7 @@ use crate::common::{query, run, session};
 use crate::large::{TABLE, content, unlimited};
 use sardonyx::disk::{Faults, GroupLimits, SimulatedDisk};
 use sardonyx::{Options, Shape, Tables};
+use sardonyx_base::random::stride;
 use sardonyx_sql::{BesideLimits, Database};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -194,13 +195,14 @@ fn check_aside(base: &SimulatedDisk, text: &'static str) {
 }
 
 /// Judges with each fault that a number gives, from the first one until one that no longer comes.
-fn explore(step: u64, fault: impl Fn(u64) -> Faults) {
-    let base = base();
+/// A fault at each so-manieth step.
+fn explore(few: usize, fault: impl Fn(u64) -> Faults) {
+    let (base, step) = (base(), stride(few));
     for text in LARGE {
         check_aside(&base, text);
         let states = states(&base, text);
         let mut faults = 0;
-        for at in (1..).step_by(step as usize) {
+        for at in (1..).step_by(step) {
             if !judge(&base, text, &states, fault(at)) {
                 break;
             }
@@ -212,7 +214,7 @@ fn explore(step: u64, fault: impl Fn(u64) -> Faults) {
 
 #[test]
 fn i1_a_crash_at_any_step_leaves_the_rows_before_or_after() {
-    explore(2, |at| Faults {
+    explore(7, |at| Faults {
         crash_at_step: Some(at),
         ..Faults::default()
     });
@@ -220,7 +222,7 @@ fn i1_a_crash_at_any_step_leaves_the_rows_before_or_after() {
 
 #[test]
 fn i1_a_kill_at_any_step_leaves_the_rows_before_or_after() {
-    explore(3, |at| Faults {
+    explore(8, |at| Faults {
         kill_at_step: Some(at),
         ..Faults::default()
     });
@@ -228,7 +230,7 @@ fn i1_a_kill_at_any_step_leaves_the_rows_before_or_after() {
 
 #[test]
 fn i7_a_failed_sync_is_never_acknowledged() {
-    explore(1, |at| Faults {
+    explore(2, |at| Faults {
         fail_sync_at: Some(at),
         ..Faults::default()
     });
@@ -239,7 +241,7 @@ fn i14_a_full_disk_leaves_the_rows_before_or_after() {
     let base = base();
     for text in LARGE {
         let states = states(&base, text);
-        for from in (1..50).step_by(6) {
+        for from in (1..50).step_by(stride(13)) {
             let full_steps = Some((from, from + 20));
             judge(
                 &base,

@@ -14,7 +14,4 @@ mod shared_log;
 mod shared_world;
 mod succession;
 
-/// How many seeds an exploration takes: few, or as many as the environment's `SARDONYX_SEEDS` says.
-pub(crate) fn seeds(few: u64) -> u64 {
-    sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(few)
-}
+pub(crate) use sardonyx_base::random::{seeds, stride};

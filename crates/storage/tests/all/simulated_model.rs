@@ -244,7 +244,7 @@ fn apply_to_disk(disk: &SimulatedDisk, operation: &NameOperation, next_file: u8)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(150)))]
 
     #[test]
     fn sectors_are_what_they_were_at_some_time(

@@ -317,11 +317,7 @@ fn who_follows_again_and_again_hears_of_an_entry_that_is_missing_and_goes_on_whe
 
 #[test]
 fn a_crash_at_any_step_of_beginning_anew_leaves_a_directory_that_does() {
-    // Every third step, unless more are asked for.
-    let each = match sardonyx_base::random::asked("SARDONYX_SEEDS") {
-        Some(_) => 1,
-        None => 3,
-    };
+    let each = sardonyx_base::random::stride(7);
     let mut steps = 0;
     for step in (1..).step_by(each) {
         let faults = Faults {

@@ -230,7 +230,7 @@ fn run(seed: u64, durable_at: DurableAt) -> Counted {
 fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     let seeds = match sardonyx_base::random::asked("SARDONYX_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..sardonyx_base::random::asked("SARDONYX_SEEDS").unwrap_or(10),
+        None => 0..sardonyx_base::random::seeds(5),
     };
     let mut all = Counted::default();
     for seed in seeds.clone() {

@@ -149,7 +149,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(16)))]
 
     #[test]
     fn it_agrees_with_a_set_in_order(

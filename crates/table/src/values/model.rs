@@ -231,7 +231,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(sardonyx_base::random::cases(32)))]
 
     #[test]
     fn values_are_those_of_a_map(steps in steps()) {

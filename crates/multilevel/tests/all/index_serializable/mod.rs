@@ -13,6 +13,7 @@ mod oracle;
 mod world;
 
 use action::{Action, Model, actions, all_contents, few_actions};
+use sardonyx_base::random::stride;
 use sardonyx_lock::Compatibility;
 use sardonyx_multilevel::index::locks::{COMPATIBLE, INDEX_KEYS};
 use world::{Inherit, Locks, Width, World};
@@ -71,10 +72,6 @@ fn matrix() -> Compatibility {
     INDEX_KEYS.matrix().clone()
 }
 
-fn exhaust(keys: u8, schedule: &[u8], width: Width, inherit: Inherit) {
-    exhaust_part(keys, schedule, width, inherit, 1);
-}
-
 /// All histories on one of `each` contents at the beginning.
 fn exhaust_part(keys: u8, schedule: &[u8], width: Width, inherit: Inherit, each: usize) {
     for initial in all_contents(keys).step_by(each) {
@@ -86,21 +83,17 @@ fn exhaust_part(keys: u8, schedule: &[u8], width: Width, inherit: Inherit, each:
 
 #[test]
 fn all_pairs_of_operations_over_five_keys() {
-    exhaust(5, &[1, 2], Width(1), Inherit::Exactly);
+    exhaust_part(5, &[1, 2], Width(1), Inherit::Exactly, stride(3));
 }
 
 #[test]
 fn all_pairs_of_operations_over_six_keys_in_several_leaves() {
-    match crate::seeds() {
-        Some(_) => exhaust(6, &[1, 2], Width(900), Inherit::Exactly),
-        None => exhaust_part(6, &[1, 2], Width(900), Inherit::Exactly, 4),
-    }
+    exhaust_part(6, &[1, 2], Width(900), Inherit::Exactly, stride(7));
 }
 
 #[test]
 fn all_histories_of_three_operations_over_three_keys() {
-    // Half of the contents, unless all are asked for.
-    let each = if crate::seeds().is_some() { 1 } else { 2 };
+    let each = stride(3);
     for schedule in [[1, 1, 2], [1, 2, 1], [1, 2, 3]] {
         exhaust_part(3, &schedule, Width(1), Inherit::Exactly, each);
     }
@@ -172,11 +165,11 @@ fn random_histories_of_three_transactions() {
     for inherit in [Inherit::Exactly, Inherit::Always] {
         let locks = Locks::new(&matrix(), inherit);
         assert_eq!(
-            random_histories(cases(6_000, 30_000), Width(1), &locks),
+            random_histories(cases(2_500, 30_000), Width(1), &locks),
             None
         );
         assert_eq!(
-            random_histories(cases(1_500, 6_000), Width(900), &locks),
+            random_histories(cases(600, 6_000), Width(900), &locks),
             None
         );
     }

@@ -25,7 +25,7 @@ pub fn configuration() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(4),
-        ..ProptestConfig::with_cases(96)
+        ..ProptestConfig::with_cases(sardonyx_base::random::cases(32))
     }
 }
 
