@@ -184,6 +184,8 @@ pub struct Followed {
     pub transactions: u64,
     /// When the last entry was made, in microseconds since 1970, UTC.
     pub time: u64,
+    /// The last moment at which the store had nothing more: for so long this host is behind. `None`: there was none yet.
+    pub caught_up: Option<Instant>,
 }
 
 /// A host of a database whose log is in a store.
@@ -440,7 +442,10 @@ impl Host {
                     }
                     self.note();
                 }
-                Ok(None) => return Ok(true),
+                Ok(None) => {
+                    self.followed.lock().caught_up = Some(Instant::now());
+                    return Ok(true);
+                }
                 // Until it is restored, or this host begins anew with a newer base.
                 Err(error @ RemoteLogError::Hole { .. }) => {
                     events::error!(%error, "this host cannot follow");
@@ -470,10 +475,12 @@ impl Host {
     fn note(&self) {
         if let Some((replica, _)) = &self.following {
             let known = replica.known();
-            *self.followed.lock() = Followed {
+            let mut followed = self.followed.lock();
+            *followed = Followed {
                 next_entry: known.entry.next,
                 transactions: known.log.transactions,
                 time: known.entry.time,
+                caught_up: followed.caught_up,
             };
         }
     }

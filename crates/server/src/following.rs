@@ -4,7 +4,8 @@
 //!   PostgreSQL without hot standby. With several hosts in their connection string they go on to the next one.
 //! - Redis' clients receive `-LOADING`, which clients take for a reason to try again later, and are disconnected, so that
 //!   they do so by a new connection.
-//! - HTTP: `/livez` says that the host lives; all else, `/readyz` too, is 503 with a sentence that says who serves.
+//! - HTTP: `/livez` says that the host lives, and `/metrics` shows how it follows; all else, `/readyz` too, is 503 with a
+//!   sentence that says who serves.
 
 use crate::connection::{Connection, Received};
 use crate::doors::{Doors, accept, begins_with_tls};
@@ -14,6 +15,7 @@ use crate::lease::Lease;
 use crate::metrics::Protocol;
 use crate::options::Options;
 use crate::postgres::startup::{Greeted, greet, refuse};
+use crate::state::SeesHost;
 use crate::stream::Stream;
 use crate::tls;
 use bytes::BytesMut;
@@ -50,6 +52,7 @@ struct Shared {
     stop: watch::Receiver<bool>,
     memory: Arc<Budget>,
     says: Says,
+    host: SeesHost,
 }
 
 impl fmt::Debug for Shared {
@@ -59,7 +62,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Following {
-    /// Sends away who comes through these doors, with what `says` says then.
+    /// Sends away who comes through these doors, with what `says` says then. `host`: for the metrics.
     ///
     /// # Errors
     /// A certificate or key that cannot be used; the system's.
@@ -67,6 +70,7 @@ impl Following {
         options: Options,
         doors: &Doors,
         says: impl Fn() -> String + Send + Sync + 'static,
+        host: SeesHost,
     ) -> Result<Following, ServerError> {
         let (stop, stopped) = watch::channel(false);
         let runtime = Builder::new_multi_thread()
@@ -82,6 +86,7 @@ impl Following {
             stop: stopped,
             memory: Arc::default(),
             says: Arc::new(says),
+            host,
         });
         let mut tasks = JoinSet::new();
         {
@@ -147,7 +152,7 @@ impl Shared {
             stream = timeout(limits.greeting, stream.encrypted(tls)).await??;
         }
         if protocol == Protocol::Http {
-            return http::serve(stream, *limits, self.stop.clone(), &*self.says).await;
+            return http::serve(stream, *limits, self.stop.clone(), &*self.says, &self.host).await;
         }
         let (stop, memory) = (self.stop.clone(), self.memory.clone());
         let connection = Connection::new(stream, limits.unread, stop, memory, Lease::default());

@@ -3,23 +3,43 @@
 //! Each answer asks that when it is ready, before it is sent. What it says was true when the lease was still there, so no
 //! client is shown what was before another host began to serve, however long this process was stopped in between.
 
+use crate::state::SeesHost;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 /// The right of a server to answer.
 #[derive(Clone, Default)]
-pub struct Lease(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+pub struct Lease {
+    is_held: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    host: Option<SeesHost>,
+}
 
 impl Lease {
     /// As long as this says so: a cheap question, asked for each answer.
     pub fn while_held(is_held: impl Fn() -> bool + Send + Sync + 'static) -> Lease {
-        Lease(Some(Arc::new(is_held)))
+        Lease {
+            is_held: Some(Arc::new(is_held)),
+            host: None,
+        }
+    }
+
+    /// The same, with the host that has it, which the metrics show.
+    pub fn of_host(self, host: SeesHost) -> Lease {
+        Lease {
+            host: Some(host),
+            ..self
+        }
+    }
+
+    /// The host that has it.
+    pub fn host(&self) -> Option<&SeesHost> {
+        self.host.as_ref()
     }
 
     /// Returns true if it may answer now. Without a lease it always may.
     pub fn is_held(&self) -> bool {
-        self.0.as_ref().is_none_or(|is_held| is_held())
+        self.is_held.as_ref().is_none_or(|is_held| is_held())
     }
 
     /// An error that ends the connection, if it may not.

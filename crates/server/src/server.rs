@@ -138,9 +138,9 @@ impl Shared {
     /// What clients of HTTP see.
     fn http(&self, tables: &Arc<Tables>) -> Arc<Http> {
         let (tables, metrics) = (tables.clone(), self.metrics.clone());
-        let observer = Observer::new(tables, metrics, self.stop.clone());
-        let gate = Gate::new(self.passwords.clone());
         let (limits, lease) = (self.options.limits, self.lease.clone());
+        let observer = Observer::new(tables, metrics, self.stop.clone(), lease.clone());
+        let gate = Gate::new(self.passwords.clone());
         Arc::new(Http::new(observer, gate, limits, lease))
     }
 }

@@ -11,6 +11,7 @@
 //! The addresses are answered all the time ([`Doors`]), from before the store is asked for the first time. Each answer asks
 //! whether the lease is still there when it is ready ([`Lease`]), so what ends a term may be noticed a moment later.
 
+use super::host_figures::HostFigures;
 use super::turns::{Turn, Turns};
 use super::{Arguments, notify::notify};
 use crate::end_request::Request;
@@ -21,6 +22,7 @@ use sardonyx_command::exit::{Exit, of_error};
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::remote_log::RemoteLogError;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -75,6 +77,7 @@ pub struct Hosting<'a> {
     events: Receiver<Event>,
     turns: Turns,
     phase: Arc<Mutex<Phase>>,
+    figures: Arc<HostFigures>,
 }
 
 impl<'a> Hosting<'a> {
@@ -87,6 +90,7 @@ impl<'a> Hosting<'a> {
         events: Receiver<Event>,
         turns: Turns,
     ) -> Self {
+        let figures = HostFigures::new(name.clone(), arguments.path.clone(), turns.seen());
         Hosting {
             arguments,
             name,
@@ -95,6 +99,7 @@ impl<'a> Hosting<'a> {
             events,
             turns,
             phase: Arc::new(Mutex::new(Phase::Follows)),
+            figures,
         }
     }
 
@@ -129,7 +134,10 @@ impl<'a> Hosting<'a> {
             };
             let Some(term) = term else { return Ok(()) };
             self.enter(Phase::TakesOver);
-            if self.serve(*term, following)? == Ended::Requested {
+            self.figures.set_lease(Some(term.lease()));
+            let ended = self.serve(*term, following);
+            self.figures.set_lease(None);
+            if ended? == Ended::Requested {
                 return Ok(());
             }
         }
@@ -158,6 +166,7 @@ impl<'a> Hosting<'a> {
         let bases = self.bases();
         let ended = self.while_it_lasts(&term, &opened, following);
         drop(bases);
+        self.figures.newest_base().store(0, Ordering::SeqCst);
         // Others may be asked to serve meanwhile, and the doors are answered.
         self.enter(Phase::Follows);
         let answering = self.follow();
@@ -184,7 +193,11 @@ impl<'a> Hosting<'a> {
     /// Makes bases as long as this host serves, if that is asked for.
     fn bases(&self) -> Option<Bases> {
         let arguments = self.arguments;
-        let started = arguments.bases.start(&arguments.store, &arguments.path);
+        let started = arguments.bases.start(
+            &arguments.store,
+            &arguments.path,
+            self.figures.newest_base(),
+        );
         started.unwrap_or_else(|error| {
             let reason = format!("{error:#}");
             tracing::error!(reason, "this host makes no bases in this term");
@@ -201,7 +214,7 @@ impl<'a> Hosting<'a> {
         loop {
             following.stop();
             let (lease, database) = (term.lease(), opened.database().clone());
-            let lease = Lease::while_held(move || lease.is_held());
+            let lease = Lease::while_held(move || lease.is_held()).of_host(self.figures.sees());
             let server = Server::start_at(database, self.options.clone(), &self.doors, lease)?;
             self.enter(Phase::Serves);
             let ended = self.watch(term, opened, &server);
@@ -323,7 +336,7 @@ impl<'a> Hosting<'a> {
                 }
             }
         };
-        Ok(Following::start(options, &self.doors, says)?)
+        Ok(Following::start(options, &self.doors, says, self.figures.sees())?)
     }
 }
 

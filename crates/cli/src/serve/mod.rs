@@ -1,5 +1,6 @@
 //! `serve`: a database for the clients of PostgreSQL and Redis.
 
+mod host_figures;
 mod host_name;
 mod hosting;
 pub mod logging;

@@ -19,7 +19,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 pub type Turn = anyhow::Result<Option<Box<Term>>>;
 
 /// The sight of the store: the host that serves, and how far this one follows.
-type Seen = (Option<String>, Followed);
+pub type Seen = (Option<String>, Followed);
 type See = Box<dyn Fn() -> Seen + Send + Sync>;
 
 /// Follows, and says when this host is to serve.

@@ -18,7 +18,7 @@ use sardonyx_storage::engine::{
 use sardonyx_storage::manifest::Manifest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -58,11 +58,17 @@ impl BasesOption {
         }
     }
 
-    /// Starts the thread, if one is asked for, for the database in this directory, which is open.
+    /// Starts the thread, if one is asked for, for the database in this directory, which is open. `newest` is set to the
+    /// time of the newest base, in microseconds since 1970.
     ///
     /// # Errors
     /// The store cannot be opened; there is no thread.
-    pub fn start(&self, store: &StoreOption, path: &Path) -> anyhow::Result<Option<Bases>> {
+    pub fn start(
+        &self,
+        store: &StoreOption,
+        path: &Path,
+        newest: &Arc<AtomicU64>,
+    ) -> anyhow::Result<Option<Bases>> {
         let (Some(every), Some(remote)) = (self.base_every, store.remote()?) else {
             return Ok(None);
         };
@@ -78,6 +84,7 @@ impl BasesOption {
             directory,
             every,
             keep: self.kept.clone(),
+            newest: newest.clone(),
             is_over: is_over.clone(),
         };
         let thread = thread::Builder::new()
@@ -111,6 +118,7 @@ struct Maker {
     directory: PathBuf,
     every: u64,
     keep: Kept,
+    newest: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -145,7 +153,10 @@ impl Maker {
             Some(counted) => counted,
             None => {
                 let newest = newest_base(&self.remote, manifest.identity, |_| true)?;
-                (newest.map_or(1, |(name, _)| name.next_entry), 0)
+                (newest.map_or(1, |(name, head)| {
+                    self.newest.store(head.known.entry.time, Ordering::SeqCst);
+                    name.next_entry
+                }), 0)
             }
         };
         let (next, come) = log_bytes_from(&self.remote, from)?;
@@ -170,10 +181,12 @@ impl Maker {
             CaughtUp::NoAnswer(error) => return Err(error.into()),
             CaughtUp::Missing(error) | CaughtUp::Behind(error) => return Err(error.into()),
         }
-        let next_entry = following.known().entry.next;
+        let entry = following.known().entry;
+        let next_entry = entry.next;
         let (following, bytes) = following.put_base(&self.remote)?;
         following.close();
         let Some(bytes) = bytes else { return Ok(None) };
+        self.newest.store(entry.time, Ordering::SeqCst);
         events::info!(next_entry, bytes, "a base is in the store");
         if let Some(keep) = self.keep.keep(1) {
             self.delete_past(keep)?;
@@ -210,6 +223,7 @@ mod tests {
             directory: machine.path().join("bases.sdx"),
             every: 0,
             keep: Kept::default(),
+            newest: Arc::default(),
             is_over: Arc::new(AtomicBool::new(is_over)),
         };
         let mut counted = Some((1, 1));

@@ -271,7 +271,7 @@ pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<
     body(status, "text/plain; charset=utf-8", text)
 }
 
-fn body(
+pub(super) fn body(
     status: StatusCode,
     kind: &'static str,
     content: impl Into<Bytes>,
@@ -323,7 +323,7 @@ mod tests {
             let (stop, stopped) = watch::channel(false);
             let metrics = Arc::new(Metrics::default());
             metrics.slow("ada", "select '<b>'", Duration::from_secs(1));
-            let observer = Observer::new(tables, metrics, stopped);
+            let observer = Observer::new(tables, metrics, stopped, Lease::default());
             let gate = Gate::new(Arc::new(Passwords::new(users, [1; 32])));
             let mut builder = tokio::runtime::Builder::new_current_thread();
             World {

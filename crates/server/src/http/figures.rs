@@ -6,7 +6,7 @@
 
 use super::exposition::{Exposition, Format, Kind};
 use crate::metrics::ERROR_CLASSES;
-use crate::state::State;
+use crate::state::{Host, State};
 
 /// All metrics of a state.
 pub fn write(state: &State, format: Format) -> String {
@@ -16,22 +16,82 @@ pub fn write(state: &State, format: Format) -> String {
     checkpoint(state, &mut out);
     tables(state, &mut out);
     clients(state, &mut out);
+    if let Some(host) = &state.host {
+        of_host(host, &mut out);
+    }
     out.finish()
 }
 
-fn server(state: &State, out: &mut Exposition) {
+/// The metrics of a host that does not serve the database.
+pub fn write_host(host: &Host, format: Format) -> String {
+    let mut out = Exposition::new(format);
+    build(env!("CARGO_PKG_VERSION"), &mut out);
+    ready(false, &mut out);
+    of_host(host, &mut out);
+    out.finish()
+}
+
+fn of_host(host: &Host, out: &mut Exposition) {
+    out.family(
+        Kind::Gauge,
+        "sardonyx_host_serves",
+        "Whether this host, which the label names, serves the database.",
+    );
+    out.sample(&[("host", host.name.as_str())], host.serves);
+    out.gauge(
+        "sardonyx_host_lease_seconds",
+        "For how long this host may still answer without a word of its store; 0: it answers nothing.",
+        host.lease_seconds,
+    );
+    if let Some(entry) = host.entry {
+        out.gauge(
+            "sardonyx_host_entry",
+            "The last entry of the store's log that this host, which follows, has.",
+            entry,
+        );
+    }
+    if let Some(behind) = host.behind_seconds {
+        out.gauge(
+            "sardonyx_host_behind_seconds",
+            "For how long this host, which follows, has not known whether the store has more.",
+            behind,
+        );
+    }
+    out.gauge(
+        "sardonyx_host_forks",
+        "Files of transactions that were cut off this host's log and kept in its directory.",
+        host.forks,
+    );
+    if let Some(age) = host.base_age_seconds {
+        out.gauge(
+            "sardonyx_store_base_age_seconds",
+            "The age of the newest base in the store, where this host makes bases.",
+            age,
+        );
+    }
+}
+
+fn build(version: &str, out: &mut Exposition) {
     out.family(Kind::Info, "sardonyx_build", "The program.");
-    out.sample(&[("version", state.version.as_str())], 1_u64);
+    out.sample(&[("version", version)], 1_u64);
+}
+
+fn ready(is_ready: bool, out: &mut Exposition) {
+    out.gauge(
+        "sardonyx_ready",
+        "Whether clients can be served, as /readyz says.",
+        is_ready,
+    );
+}
+
+fn server(state: &State, out: &mut Exposition) {
+    build(&state.version, out);
     out.gauge(
         "sardonyx_uptime_seconds",
         "For how long the server has run.",
         state.uptime_seconds,
     );
-    out.gauge(
-        "sardonyx_ready",
-        "Whether clients can be served, as /readyz says.",
-        state.readiness.ready,
-    );
+    ready(state.readiness.ready, out);
     out.gauge(
         "sardonyx_recovery_seconds",
         "How long recovery took when the database was opened.",
@@ -272,6 +332,12 @@ mod tests {
     fn full() -> State {
         let mut state = State {
             standby: Some(Standby::default()),
+            host: Some(crate::state::Host {
+                entry: Some(7),
+                behind_seconds: Some(0.5),
+                base_age_seconds: Some(60.0),
+                ..Default::default()
+            }),
             ..State::default()
         };
         state.log.write = Histogram {

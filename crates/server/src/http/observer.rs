@@ -5,6 +5,7 @@
 //! reading goes on, and the next who asks gets it.
 
 use crate::metrics::Metrics;
+use crate::lease::Lease;
 use crate::state::State;
 use sardonyx::Tables;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub struct Observer {
     metrics: Arc<Metrics>,
     started: Instant,
     stop: watch::Receiver<bool>,
+    lease: Lease,
     latest: Mutex<Latest>,
 }
 
@@ -37,12 +39,18 @@ struct Latest {
 
 impl Observer {
     /// Of a server that starts now, and stops when `stop` says so.
-    pub fn new(tables: Arc<Tables>, metrics: Arc<Metrics>, stop: watch::Receiver<bool>) -> Self {
+    pub fn new(
+        tables: Arc<Tables>,
+        metrics: Arc<Metrics>,
+        stop: watch::Receiver<bool>,
+        lease: Lease,
+    ) -> Self {
         Observer {
             tables,
             metrics,
             started: Instant::now(),
             stop,
+            lease,
             latest: Mutex::default(),
         }
     }
@@ -91,8 +99,10 @@ impl Observer {
     fn begin(&self, before: Option<Arc<State>>) -> JoinHandle<State> {
         let (tables, metrics) = (self.tables.clone(), self.metrics.clone());
         let (started, is_stopping) = (self.started, self.is_stopping());
-        spawn_blocking(move || {
-            State::read(&tables, &metrics, started, is_stopping, before.as_deref())
+        let host = self.lease.host().cloned();
+        spawn_blocking(move || State {
+            host: host.map(|host| host.see()),
+            ..State::read(&tables, &metrics, started, is_stopping, before.as_deref())
         })
     }
 }
@@ -109,7 +119,7 @@ mod tests {
             .build()
             .unwrap();
         let (_stop, stopped) = watch::channel(false);
-        let observer = Observer::new(tables.clone(), Arc::default(), stopped);
+        let observer = Observer::new(tables.clone(), Arc::default(), stopped, Lease::default());
         let (began, wait_for_begin) = std::sync::mpsc::channel();
         let (end, wait_for_end) = std::sync::mpsc::channel::<()>();
         let long = std::thread::spawn(move || {

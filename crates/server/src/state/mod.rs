@@ -5,9 +5,11 @@
 //! states differ by ([`Rates`]). Times are seconds, sizes bytes. Fields may be added; readers pass over what they do not
 //! know.
 
+mod host;
 mod rates;
 mod reading;
 
+pub use host::{Host, SeesHost};
 pub use rates::{ClientRates, Rates, StageLoads};
 pub use reading::readiness;
 
@@ -34,6 +36,9 @@ pub struct State {
     pub checkpoint: Checkpoint,
     /// The standby that has the checkpoints, if there is one.
     pub standby: Option<Standby>,
+    /// The host that this server is, if the database's log is in a store.
+    #[serde(default)]
+    pub host: Option<Host>,
     /// What memory is used for.
     pub memory: Memory,
     /// How the database was opened.

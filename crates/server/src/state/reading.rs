@@ -62,6 +62,8 @@ impl State {
             stages: stages(&statistics),
             checkpoint: checkpoint(&statistics, engine),
             standby: standby(engine),
+            // The server knows it.
+            host: None,
             memory,
             recovery: Recovery {
                 seconds: tables.recovery().total_time().as_secs_f64(),

@@ -2,6 +2,7 @@
 
 use crate::common::{Socket, postgres_alone, query, small};
 use sardonyx_server::metrics::Protocol;
+use sardonyx_server::state::{Host, SeesHost};
 use sardonyx_server::{Doors, Endpoint, Following, Lease, Options, Server};
 use sardonyx_sql::{Database, Outcome, Session, SessionOptions, Step};
 use std::io::{Read, Write};
@@ -53,6 +54,16 @@ fn get(doors: &Doors, path: &str) -> String {
     answer(doors, Protocol::Http, &request)
 }
 
+fn host() -> SeesHost {
+    SeesHost::new(|| Host {
+        name: "host-2".into(),
+        entry: Some(7),
+        behind_seconds: Some(1.5),
+        forks: 1,
+        ..Host::default()
+    })
+}
+
 fn startup(socket: &mut Socket) {
     let mut body = 0x0003_0000u32.to_be_bytes().to_vec();
     body.extend(b"user\0ada\0database\0bank\0\0");
@@ -64,7 +75,7 @@ fn startup(socket: &mut Socket) {
 fn clients_of_a_host_that_follows_are_sent_away_by_their_own_words() {
     let doors = Doors::open(&everywhere()).unwrap();
     let says = || "host host-1 serves".to_string();
-    let following = Following::start(everywhere(), &doors, says).unwrap();
+    let following = Following::start(everywhere(), &doors, says, host()).unwrap();
     let mut socket = connect(&doors, Protocol::Postgres);
     startup(&mut socket);
     let [(b'E', body)] = &socket.rest()[..] else {
@@ -84,7 +95,20 @@ fn clients_of_a_host_that_follows_are_sent_away_by_their_own_words() {
         );
     }
     assert!(get(&doors, "/livez").starts_with("HTTP/1.1 200 "));
-    for path in ["/readyz", "/metrics", "/api/state", "/"] {
+    let told = get(&doors, "/metrics");
+    assert!(told.starts_with("HTTP/1.1 200 "), "{told}");
+    for line in [
+        "sardonyx_ready 0",
+        "sardonyx_host_serves{host=\"host-2\"} 0",
+        "sardonyx_host_lease_seconds 0",
+        "sardonyx_host_entry 7",
+        "sardonyx_host_behind_seconds 1.5",
+        "sardonyx_host_forks 1",
+    ] {
+        assert!(told.contains(&format!("\n{line}\n")), "{line}: {told}");
+    }
+    assert!(!told.contains("base_age"), "{told}");
+    for path in ["/readyz", "/api/state", "/"] {
         let told = get(&doors, path);
         assert!(
             told.starts_with("HTTP/1.1 503 ") && told.contains("host-1 serves"),
@@ -102,15 +126,18 @@ fn who_connects_between_two_that_have_the_doors_is_served_by_the_next_one() {
     let database = Database::new(tables.clone()).unwrap();
     let doors = Doors::open(&everywhere()).unwrap();
     for _ in 0..2 {
-        Following::start(everywhere(), &doors, String::new)
+        Following::start(everywhere(), &doors, String::new, host())
             .unwrap()
             .stop();
         // Nobody has the doors now.
         let mut early = connect(&doors, Protocol::Postgres);
         startup(&mut early);
-        let server = Server::start_at(database.clone(), everywhere(), &doors, Lease::default());
-        let server = server.unwrap();
+        let lease = Lease::while_held(|| true).of_host(host());
+        let server = Server::start_at(database.clone(), everywhere(), &doors, lease).unwrap();
         early.until(b'Z');
+        let told = get(&doors, "/metrics");
+        let line = "sardonyx_host_serves{host=\"host-2\"}";
+        assert!(told.contains(line) && told.contains("sardonyx_uptime"), "{told}");
         assert!(get(&doors, "/readyz").starts_with("HTTP/1.1 200 "));
         assert_eq!(answer_of_ping(&doors), "+PONG\r\n");
         server.stop();

@@ -1,0 +1,158 @@
+//! The figures of a host for its metrics: its role, its lease, how far it follows, what was cut off its log, the newest base.
+//!
+//! Read for each reader of the metrics. Only the names in the directory are read then; the files of forks, which never
+//! change, are read once.
+
+use super::turns::Seen;
+use sardonyx::hosts::TermLease;
+use sardonyx_server::state::{Host, SeesHost};
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{FORK_PREFIX, forks};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Sees what a host's metrics say.
+pub struct HostFigures {
+    name: String,
+    seen: Box<dyn Fn() -> Option<Seen> + Send + Sync>,
+    /// The lease of the term, while there is one.
+    lease: Mutex<Option<TermLease>>,
+    /// The time of the newest base, in microseconds since 1970; 0: this host makes none, or there is none yet.
+    newest_base: Arc<AtomicU64>,
+    forks: Forks,
+}
+
+impl HostFigures {
+    /// Of the host with this name and directory; `seen`: its sight of the store.
+    pub fn new(
+        name: String,
+        directory: PathBuf,
+        seen: impl Fn() -> Option<Seen> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(HostFigures {
+            name,
+            seen: Box::new(seen),
+            lease: Mutex::default(),
+            newest_base: Arc::default(),
+            forks: Forks {
+                directory,
+                counted: Mutex::default(),
+            },
+        })
+    }
+
+    /// A term begins with this lease, or has ended.
+    pub fn set_lease(&self, lease: Option<TermLease>) {
+        *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = lease;
+    }
+
+    /// The place for the time of the newest base.
+    pub fn newest_base(&self) -> &Arc<AtomicU64> {
+        &self.newest_base
+    }
+
+    /// For the metrics.
+    pub fn sees(self: &Arc<Self>) -> SeesHost {
+        let figures = self.clone();
+        SeesHost::new(move || figures.see())
+    }
+
+    fn see(&self) -> Host {
+        let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = lease.as_ref().map_or(Duration::ZERO, TermLease::left);
+        // A host with a term does not follow, also while its lease has run out.
+        let followed = match lease.is_some() {
+            true => None,
+            false => (self.seen)().map(|(_, followed)| followed),
+        };
+        drop(lease);
+        let followed = followed.filter(|followed| followed.next_entry > 0);
+        Host {
+            name: self.name.clone(),
+            serves: !left.is_zero(),
+            lease_seconds: left.as_secs_f64(),
+            entry: followed.map(|followed| followed.next_entry - 1),
+            behind_seconds: followed
+                .and_then(|followed| followed.caught_up)
+                .map(|at| at.elapsed().as_secs_f64()),
+            forks: self.forks.count(),
+            base_age_seconds: age(self.newest_base.load(Ordering::SeqCst), SystemTime::now()),
+        }
+    }
+}
+
+/// The age of what was made at this time, in microseconds since 1970; 0: there is none.
+fn age(made: u64, now: SystemTime) -> Option<f64> {
+    let made = (made > 0).then(|| UNIX_EPOCH + Duration::from_micros(made))?;
+    // A clock that was set back makes it new.
+    Some(now.duration_since(made).unwrap_or_default().as_secs_f64())
+}
+
+/// The files of a directory with what was cut off its log.
+struct Forks {
+    directory: PathBuf,
+    counted: Mutex<(Vec<String>, u64)>,
+}
+
+impl Forks {
+    /// Those that have transactions. Those that cannot be read are as before.
+    fn count(&self) -> u64 {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = std::fs::read_dir(&self.directory).map(|entries| {
+            let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+            let mut names: Vec<_> = names.filter(|name| name.starts_with(FORK_PREFIX)).collect();
+            names.sort();
+            names
+        });
+        let Ok(names) = names else { return counted.1 };
+        if counted.0 != names
+            && let Ok(disk) = RealDisk::open(&self.directory)
+            && let Ok(found) = forks(&disk as &dyn Disk)
+        {
+            let with_transactions = found.iter().filter(|fork| fork.transactions > 0);
+            *counted = (names, with_transactions.count() as u64);
+        }
+        counted.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::hosts::Followed;
+    use std::time::Instant;
+
+    #[test]
+    fn a_host_that_follows_says_how_far_and_one_with_a_lease_for_how_long() {
+        let machine = tempfile::tempdir().unwrap();
+        let followed = Followed {
+            next_entry: 8,
+            caught_up: Instant::now().checked_sub(Duration::from_secs(5)),
+            ..Followed::default()
+        };
+        let seen = move || Some((None, followed));
+        let figures = HostFigures::new("one".into(), machine.path().into(), seen);
+        let host = figures.see();
+        assert!(!host.serves && host.entry == Some(7), "{host:?}");
+        assert!(host.behind_seconds.unwrap() >= 5.0, "{host:?}");
+        assert_eq!((host.base_age_seconds, host.forks), (None, 0));
+        figures.newest_base().store(1, Ordering::SeqCst);
+        assert!(figures.see().base_age_seconds.unwrap() > 1e9);
+        // An empty file is no fork, and a file that vanishes is none any more.
+        let file = machine.path().join(format!("{FORK_PREFIX}1"));
+        std::fs::write(&file, []).unwrap();
+        assert_eq!(figures.see().forks, 0);
+        std::fs::remove_file(file).unwrap();
+        assert_eq!(figures.see().forks, 0);
+    }
+
+    #[test]
+    fn a_base_from_the_future_is_new() {
+        let now = UNIX_EPOCH + Duration::from_secs(10);
+        assert_eq!(age(0, now), None);
+        assert_eq!(age(4_000_000, now), Some(6.0));
+        assert_eq!(age(40_000_000, now), Some(0.0));
+    }
+}
