@@ -16,7 +16,7 @@ use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::recovery::recover;
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Write a backup of a database, consistent at one commit, into a new directory.
@@ -38,8 +38,9 @@ pub struct Arguments {
     destination: PathBuf,
 }
 
+/// The copy that was made.
 #[derive(Debug, Serialize)]
-struct Report {
+pub struct Report {
     pages: u64,
     bytes: u64,
     journal_rows: u64,
@@ -51,63 +52,73 @@ struct Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let started = Instant::now();
-        let files = self.target.files(output)?;
-        let style = ProgressStyle::with_template("{bar:40} {percent}% of the pages, {eta} left");
-        let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
-        let copy = || {
-            let manifest = Manifest::read(&*files.disk)?;
-            let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
-            unfinished::refuse_in_any(&mut recovered.store)?;
-            let journals = match manifest.journal {
-                Retention::Nothing => None,
-                _ => {
-                    let before = Some(recovered.end.group);
-                    Some(JournalReader::open(&files.disk, &manifest, None, before)?)
-                }
-            };
-            let source = Source {
-                pages: recovered.store.bytes(),
-                count: recovered.store.pages(),
-                journals,
-                manifest: &manifest,
-            };
-            let backup = write(&self.destination, source, |done, all| {
-                bar.set_length(all);
-                bar.set_position(done);
-            });
-            let backup = backup.map_err(|error| match error {
-                Error::Refused(cause) => UsageError::Arguments(cause.to_string()).into(),
-                error => anyhow::Error::from(error),
-            })?;
-            Ok((backup, recovered.end))
-        };
-        let copied = files.read(copy, |_| None);
-        bar.finish_and_clear();
-        let (backup, end) =
-            copied.with_context(|| format!("backing up {}", self.target.path.display()))?;
-        let report = Report {
-            pages: backup.pages,
-            bytes: backup.pages * PAGE_SIZE as u64,
-            journal_rows: backup.journal_rows,
-            log_end_lsn: end.lsn.0,
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        if output.is_json() {
-            output.value(&report)?;
-        } else {
-            let mut sheet = Sheet::default();
-            sheet.heading("Backed up");
-            let took = units::time(report.seconds);
-            sheet.remarked(
-                "pages",
-                units::count(report.pages),
-                units::bytes(report.bytes),
-            );
-            sheet.figure("journal rows", units::count(report.journal_rows));
-            sheet.remarked("up to", format!("LSN {}", report.log_end_lsn), took);
-            write!(output, "{sheet}")?;
+        let report = copy(&self.target, &self.destination, output)?;
+        match output.is_json() {
+            true => output.value(&report)?,
+            false => report.print("Backed up", output)?,
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Writes a database again, as it was at one commit, into a directory that is absent or empty.
+///
+/// # Errors
+/// There is no database, or it is damaged; the directory has files; the disk's.
+pub fn copy(target: &Target, destination: &Path, output: &mut Output) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let files = target.files(output)?;
+    let style = ProgressStyle::with_template("{bar:40} {percent}% of the pages, {eta} left");
+    let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+    let copy = || {
+        let manifest = Manifest::read(&*files.disk)?;
+        let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
+        unfinished::refuse_in_any(&mut recovered.store)?;
+        let journals = match manifest.journal {
+            Retention::Nothing => None,
+            _ => {
+                let before = Some(recovered.end.group);
+                Some(JournalReader::open(&files.disk, &manifest, None, before)?)
+            }
+        };
+        let source = Source {
+            pages: recovered.store.bytes(),
+            count: recovered.store.pages(),
+            journals,
+            manifest: &manifest,
+        };
+        let backup = write(destination, source, |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+        });
+        let backup = backup.map_err(|error| match error {
+            Error::Refused(cause) => UsageError::Arguments(cause.to_string()).into(),
+            error => anyhow::Error::from(error),
+        })?;
+        Ok((backup, recovered.end))
+    };
+    let copied = files.read(copy, |_| None);
+    bar.finish_and_clear();
+    let (backup, end) = copied.with_context(|| format!("copying {}", target.path.display()))?;
+    Ok(Report {
+        pages: backup.pages,
+        bytes: backup.pages * PAGE_SIZE as u64,
+        journal_rows: backup.journal_rows,
+        log_end_lsn: end.lsn.0,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+impl Report {
+    /// Prints it for people, under this heading.
+    pub fn print(&self, heading: &str, output: &mut Output) -> anyhow::Result<()> {
+        let mut sheet = Sheet::default();
+        sheet.heading(heading);
+        let bytes = units::bytes(self.bytes);
+        sheet.remarked("pages", units::count(self.pages), bytes);
+        sheet.figure("journal rows", units::count(self.journal_rows));
+        let took = units::time(self.seconds);
+        sheet.remarked("up to", format!("LSN {}", self.log_end_lsn), took);
+        Ok(write!(output, "{sheet}")?)
     }
 }

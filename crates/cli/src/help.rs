@@ -17,6 +17,7 @@ fn groups() -> [Group; 4] {
                 "recover",
                 "checkpoint",
                 "backup",
+                "restore",
                 "compact",
                 "standby",
                 "store",

@@ -31,6 +31,7 @@ mod opened;
 #[cfg(feature = "sql")]
 mod password;
 mod recover;
+mod restore;
 #[cfg(feature = "sql")]
 mod rows;
 #[cfg(feature = "sql")]
@@ -80,6 +81,7 @@ enum Command {
     Recover(recover::Arguments),
     Checkpoint(checkpoint::Arguments),
     Backup(backup::Arguments),
+    Restore(restore::Arguments),
     Compact(compact::Arguments),
     Serve(Box<sql_verbs::Serve>),
     Password(sql_verbs::Password),
@@ -121,6 +123,7 @@ impl Program for Arguments {
             Command::Recover(verb) => verb.run(output),
             Command::Checkpoint(verb) => verb.run(output),
             Command::Backup(verb) => verb.run(output),
+            Command::Restore(verb) => verb.run(output),
             Command::Compact(verb) => verb.run(output),
             Command::Serve(verb) => verb.run(output),
             Command::Password(verb) => verb.run(output),

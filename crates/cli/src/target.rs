@@ -57,6 +57,11 @@ pub struct Files {
 }
 
 impl Target {
+    /// A database that nobody else is to have open.
+    pub fn at(path: PathBuf) -> Target {
+        Target { path, wait: None }
+    }
+
     /// How long it is waited for.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn wait(&self) -> Option<Duration> {

@@ -33,7 +33,7 @@ pub struct Arguments {
 
 /// What was found.
 #[derive(Debug, Serialize)]
-struct Report {
+pub struct Report {
     sound: bool,
     /// Whether somebody had the database open meanwhile.
     beside_writer: bool,
@@ -97,38 +97,40 @@ struct Finding {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.own_files(output)?;
-        let report = files.read(|| self.check(&files), Report::damage)?;
+        let report = check(&self.target, output)?;
         if output.is_json() {
             output.value(&report)?;
         } else {
             report.print(output)?;
         }
-        Ok(if report.sound {
-            Exit::Done
-        } else {
-            Exit::Found
-        })
+        Ok(report.exit())
     }
 }
 
-impl Arguments {
-    fn check(&self, files: &Files) -> anyhow::Result<Report> {
-        let (mut catalogue, mut heap) = (None, None);
-        let place = files.disk.display_name("");
-        let look = |mut store: PageStore| {
-            let (found, mut findings) = look_into(&mut store, &place);
-            catalogue = found;
-            match Heap::check_recovered(store) {
-                Ok(found) => heap = found.map(HeapFigures::from),
-                Err(error) => findings.push(finding(&place, Severity::Damage, error.to_string())),
-            }
-            findings
-        };
-        let found = verify_with(&files.disk, files.dry_run(), look)
-            .with_context(|| format!("verifying {}", self.target.path.display()))?;
-        Ok(Report::of(&found, catalogue, heap, files.beside_writer()))
-    }
+/// Checks every file of a database.
+///
+/// # Errors
+/// What keeps it from being checked; what is damaged is in the report.
+pub fn check(target: &Target, output: &mut Output) -> anyhow::Result<Report> {
+    let files = target.own_files(output)?;
+    files.read(|| check_files(target, &files), Report::damage)
+}
+
+fn check_files(target: &Target, files: &Files) -> anyhow::Result<Report> {
+    let (mut catalogue, mut heap) = (None, None);
+    let place = files.disk.display_name("");
+    let look = |mut store: PageStore| {
+        let (found, mut findings) = look_into(&mut store, &place);
+        catalogue = found;
+        match Heap::check_recovered(store) {
+            Ok(found) => heap = found.map(HeapFigures::from),
+            Err(error) => findings.push(finding(&place, Severity::Damage, error.to_string())),
+        }
+        findings
+    };
+    let found = verify_with(&files.disk, files.dry_run(), look)
+        .with_context(|| format!("verifying {}", target.path.display()))?;
+    Ok(Report::of(&found, catalogue, heap, files.beside_writer()))
 }
 
 /// What the recovered pages list, and what is not as it should be there.
@@ -189,6 +191,14 @@ impl Report {
         }
     }
 
+    /// The exit code that says it.
+    pub fn exit(&self) -> Exit {
+        match self.sound {
+            true => Exit::Done,
+            false => Exit::Found,
+        }
+    }
+
     /// The damage that was found, if any was.
     fn damage(&self) -> Option<String> {
         let found = self.findings.iter().filter(|one| one.severity == DAMAGE);
@@ -196,7 +206,8 @@ impl Report {
         (!found.is_empty()).then(|| found.join("\n"))
     }
 
-    fn print(&self, output: &mut Output) -> anyhow::Result<()> {
+    /// Prints it for people.
+    pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
         let mut sheet = Sheet::default();
         sheet.heading("Checked");
         sheet.remarked(

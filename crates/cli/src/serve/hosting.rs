@@ -336,7 +336,12 @@ impl<'a> Hosting<'a> {
                 }
             }
         };
-        Ok(Following::start(options, &self.doors, says, self.figures.sees())?)
+        Ok(Following::start(
+            options,
+            &self.doors,
+            says,
+            self.figures.sees(),
+        )?)
     }
 }
 

@@ -153,10 +153,13 @@ impl Maker {
             Some(counted) => counted,
             None => {
                 let newest = newest_base(&self.remote, manifest.identity, |_| true)?;
-                (newest.map_or(1, |(name, head)| {
-                    self.newest.store(head.known.entry.time, Ordering::SeqCst);
-                    name.next_entry
-                }), 0)
+                (
+                    newest.map_or(1, |(name, head)| {
+                        self.newest.store(head.known.entry.time, Ordering::SeqCst);
+                        name.next_entry
+                    }),
+                    0,
+                )
             }
         };
         let (next, come) = log_bytes_from(&self.remote, from)?;

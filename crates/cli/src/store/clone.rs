@@ -10,7 +10,7 @@ use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{CloneUntil, OpenError, clone_at};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,6 +30,13 @@ pub struct Arguments {
     place: Place,
     /// The copy's directory: absent or empty
     path: PathBuf,
+    #[command(flatten)]
+    until: Until,
+}
+
+/// The moment of a copy, as arguments.
+#[derive(Debug, clap::Args)]
+pub struct Until {
     /// With everything that was in the store at this time
     #[arg(long, value_name = "TIME", value_parser = parse_time_of_day, group = "until")]
     at: Option<u64>,
@@ -41,8 +48,9 @@ pub struct Arguments {
     at_group: Option<u64>,
 }
 
+/// The copy that was made.
 #[derive(Debug, Serialize)]
-struct Report {
+pub struct Report {
     transactions: u64,
     /// The last entry that is in it.
     entry: u64,
@@ -68,62 +76,79 @@ fn in_times(error: OpenError) -> anyhow::Error {
     .into()
 }
 
-impl Arguments {
-    /// Runs the verb.
-    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let started = Instant::now();
-        let until = match (self.at, self.at_entry, self.at_group) {
+impl Until {
+    /// True if no moment was named: then it is the newest one.
+    pub fn is_newest(&self) -> bool {
+        (self.at, self.at_entry, self.at_group) == (None, None, None)
+    }
+
+    fn moment(&self) -> CloneUntil {
+        match (self.at, self.at_entry, self.at_group) {
             (Some(time), ..) => CloneUntil::Time(time),
             (_, Some(entry), _) => CloneUntil::Entry(entry),
             (_, _, Some(group)) => CloneUntil::Group(group),
             _ => CloneUntil::End,
-        };
-        let (remote, manifest) = self.place.database()?;
-        let options = copy_options(remote, &manifest);
-        std::fs::create_dir_all(&self.path)?;
-        let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.path)?);
-        let style = ProgressStyle::with_template("{spinner} {decimal_bytes} from the store");
-        let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
-        let mut bytes = 0;
-        let cloned = clone_at(&home, &options, until, |read| {
-            bytes += read;
-            bar.inc(read);
-        });
-        let cloned = cloned.map_err(in_times)?;
-        bar.finish_and_clear();
-        let report = Report {
-            transactions: cloned.known.log.transactions,
-            entry: cloned.known.entry.next - 1,
-            time: shown_time(cloned.known.entry.time),
-            base_entry: cloned.base.entry.next - 1,
-            entries_applied: cloned.entries,
-            bytes,
-            seconds: started.elapsed().as_secs_f64(),
-        };
-        if output.is_json() {
-            output.value(&report)?;
-        } else {
-            let mut sheet = Sheet::default();
-            sheet.heading("Copy");
-            sheet.figure("transactions", units::count(report.transactions));
-            let entry = format!("made {}", report.time);
-            sheet.remarked("last entry", report.entry.to_string(), entry);
-            let base = match report.base_entry {
-                0 => "from the log's beginning".to_string(),
-                entry => format!("from the base up to entry {entry}"),
-            };
-            sheet.remarked(
-                "entries applied",
-                units::count(report.entries_applied),
-                base,
-            );
-            sheet.remarked(
-                "bytes from the store",
-                units::bytes(report.bytes),
-                format!("in {}", units::time(report.seconds)),
-            );
-            write!(output, "{sheet}")?;
+        }
+    }
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let report = copy(&self.place, &self.path, &self.until)?;
+        match output.is_json() {
+            true => output.value(&report)?,
+            false => report.print(output)?,
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Makes a copy of a database from its store, in a directory that is absent or empty.
+///
+/// # Errors
+/// The store has no database, or no longer what was at that moment; the directory has files; the disk's.
+pub fn copy(place: &Place, path: &Path, until: &Until) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let (remote, manifest) = place.database()?;
+    let options = copy_options(remote, &manifest);
+    std::fs::create_dir_all(path)?;
+    let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
+    let style = ProgressStyle::with_template("{spinner} {decimal_bytes} from the store");
+    let bar = ProgressBar::new_spinner().with_style(style.expect("a valid template"));
+    let mut bytes = 0;
+    let cloned = clone_at(&home, &options, until.moment(), |read| {
+        bytes += read;
+        bar.inc(read);
+    });
+    let cloned = cloned.map_err(in_times)?;
+    bar.finish_and_clear();
+    Ok(Report {
+        transactions: cloned.known.log.transactions,
+        entry: cloned.known.entry.next - 1,
+        time: shown_time(cloned.known.entry.time),
+        base_entry: cloned.base.entry.next - 1,
+        entries_applied: cloned.entries,
+        bytes,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+impl Report {
+    /// Prints it for people.
+    pub fn print(&self, output: &mut Output) -> anyhow::Result<()> {
+        let mut sheet = Sheet::default();
+        sheet.heading("Copy");
+        sheet.figure("transactions", units::count(self.transactions));
+        let entry = format!("made {}", self.time);
+        sheet.remarked("last entry", self.entry.to_string(), entry);
+        let base = match self.base_entry {
+            0 => "from the log's beginning".to_string(),
+            entry => format!("from the base up to entry {entry}"),
+        };
+        sheet.remarked("entries applied", units::count(self.entries_applied), base);
+        let took = format!("in {}", units::time(self.seconds));
+        sheet.remarked("bytes from the store", units::bytes(self.bytes), took);
+        Ok(write!(output, "{sheet}")?)
     }
 }

@@ -14,6 +14,7 @@ mod verify;
 
 #[cfg(feature = "sql")]
 pub use bases::{Bases, BasesOption};
+pub use clone::{Report as Copied, Until, copy as copy_from_store};
 
 use clap::Subcommand;
 use sardonyx::Options;
@@ -92,12 +93,17 @@ const STORED_ENTRIES: &str = "entry";
 
 /// A store, as an argument.
 #[derive(Debug, clap::Args)]
-struct Place {
+pub struct Place {
     /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT or file:DIRECTORY
     place: String,
 }
 
 impl Place {
+    /// The store at this place.
+    pub fn at(place: String) -> Place {
+        Place { place }
+    }
+
     /// The store. Whether it can keep a log was found out by who writes there.
     fn open(&self) -> anyhow::Result<RemoteLog> {
         // Opening it would make the directory, and those in it.

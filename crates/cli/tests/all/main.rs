@@ -19,6 +19,7 @@ mod other_files;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod reload;
+mod restore;
 mod rows;
 mod schema;
 mod serving;

@@ -4,8 +4,8 @@
 //! and at most once in [`FRESH`]. Who would have to wait for a long transaction gives up after [`PATIENCE`]; the
 //! reading goes on, and the next who asks gets it.
 
-use crate::metrics::Metrics;
 use crate::lease::Lease;
+use crate::metrics::Metrics;
 use crate::state::State;
 use sardonyx::Tables;
 use std::sync::Arc;

@@ -137,7 +137,10 @@ fn who_connects_between_two_that_have_the_doors_is_served_by_the_next_one() {
         early.until(b'Z');
         let told = get(&doors, "/metrics");
         let line = "sardonyx_host_serves{host=\"host-2\"}";
-        assert!(told.contains(line) && told.contains("sardonyx_uptime"), "{told}");
+        assert!(
+            told.contains(line) && told.contains("sardonyx_uptime"),
+            "{told}"
+        );
         assert!(get(&doors, "/readyz").starts_with("HTTP/1.1 200 "));
         assert_eq!(answer_of_ping(&doors), "+PONG\r\n");
         server.stop();

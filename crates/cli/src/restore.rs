@@ -1,0 +1,122 @@
+//! `restore`: a database made of a backup, or of a store, and checked; also as a drill, which leaves nothing behind.
+
+use crate::store::{Copied, Place, Until, copy_from_store};
+use crate::target::Target;
+use crate::{backup, verify};
+use anyhow::Context;
+use sardonyx_command::exit::{Exit, UsageError};
+use sardonyx_command::output::Output;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Make a database of a backup, or of what a store has, and check every file of it.
+///
+/// The backup stays as it is. The database is one of its own: a server opens it, and a store that is to have its log must be
+/// another one. With --drill the database is deleted again, whatever was found: for a schedule, since a backup that was never
+/// restored is a hope. The exit code is 1 if what was made is damaged.
+///
+/// Examples:
+///   sardonyx restore /backups/bank-monday.sdx bank.sdx
+///   sardonyx restore s3://ledger/bank bank.sdx --at 2026-11-22T10:15:00Z
+///   sardonyx restore /backups/bank-monday.sdx /tmp/drill.sdx --drill --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// A backup's directory, or a store: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT or file:DIRECTORY
+    from: String,
+    /// The database's directory: absent or empty
+    path: PathBuf,
+    #[command(flatten)]
+    until: Until,
+    /// Delete what was made when it has been checked
+    #[arg(long)]
+    drill: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    made: Made,
+    checked: verify::Report,
+    /// True if it was deleted again.
+    deleted: bool,
+}
+
+/// The database that was made.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Made {
+    OfBackup(backup::Report),
+    OfStore(Copied),
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        check_empty(&self.path)?;
+        let outcome = self.make(output);
+        // Also an attempt that failed leaves nothing behind.
+        if self.drill && self.path.exists() {
+            std::fs::remove_dir_all(&self.path)
+                .with_context(|| format!("deleting {}", self.path.display()))?;
+        }
+        let report = outcome?;
+        if output.is_json() {
+            output.value(&report)?;
+            return Ok(report.checked.exit());
+        }
+        match &report.made {
+            Made::OfBackup(made) => made.print("Restored", output)?,
+            Made::OfStore(made) => made.print(output)?,
+        }
+        writeln!(output)?;
+        report.checked.print(output)?;
+        if report.deleted {
+            writeln!(output, "A drill: {} is deleted.", self.path.display())?;
+        }
+        Ok(report.checked.exit())
+    }
+
+    fn make(&self, output: &mut Output) -> anyhow::Result<Report> {
+        let made = match Path::new(&self.from).is_dir() {
+            true if !self.until.is_newest() => {
+                let text =
+                    "a backup has one moment: --at, --at-entry and --at-group are for a store";
+                return Err(UsageError::Arguments(text.into()).into());
+            }
+            true => {
+                let backup = Target::at(self.from.clone().into());
+                Made::OfBackup(backup::copy(&backup, &self.path, output)?)
+            }
+            false if !self.from.contains(':') => {
+                let text = format!("there is no backup {}: no such directory", self.from);
+                return Err(UsageError::NotThere(text).into());
+            }
+            false => {
+                let place = Place::at(self.from.clone());
+                Made::OfStore(copy_from_store(&place, &self.path, &self.until)?)
+            }
+        };
+        Ok(Report {
+            made,
+            checked: verify::check(&Target::at(self.path.clone()), output)?,
+            deleted: self.drill,
+        })
+    }
+}
+
+/// Refuses a directory with something in it: a drill would delete that.
+fn check_empty(path: &Path) -> Result<(), UsageError> {
+    let is_taken = match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.exists(),
+    };
+    match is_taken {
+        false => Ok(()),
+        true => Err(UsageError::Arguments(format!(
+            "{} is not empty: a database is restored into a new or empty directory",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,137 @@
+//! `restore`: of a backup and of a store, and as a drill; and its refusals, none of which touches what was there.
+
+use crate::common::{json, run};
+use std::path::PathBuf;
+
+struct Machine(tempfile::TempDir);
+
+impl Machine {
+    fn new() -> Machine {
+        Machine(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// A table with so many rows.
+    fn fill(&self, name: &str, rows: u32, store: &[&str]) {
+        let text = format!(
+            "create table t (id int primary key); insert into t select n from generate_series(1, {rows}) as g (n)"
+        );
+        let database = self.text(name);
+        run(
+            0,
+            &[&["sql", &database, "--create", "-c", &text], store].concat(),
+        );
+    }
+
+    fn rows(&self, name: &str) -> usize {
+        let (printed, _) = run(0, &["rows", &self.text(name), "t", "--json"]);
+        printed.lines().count()
+    }
+}
+
+#[test]
+fn a_backup_is_restored_and_checked_and_a_drill_leaves_nothing() {
+    let machine = Machine::new();
+    machine.fill("bank.sdx", 100, &[]);
+    let [bank, backup] = ["bank.sdx", "backup.sdx"].map(|name| machine.text(name));
+    run(0, &["backup", &bank, &backup]);
+    let (printed, _) = run(0, &["restore", &backup, &machine.text("again.sdx")]);
+    assert!(
+        printed.contains("Restored") && printed.contains("Sound: nothing to report."),
+        "{printed}"
+    );
+    assert_eq!(machine.rows("again.sdx"), 100);
+    let drill = machine.text("drill.sdx");
+    let report = json(&["restore", &backup, &drill, "--drill"]);
+    assert_eq!(report["checked"]["sound"], true, "{report}");
+    assert!(report["of_backup"]["pages"].as_u64() > Some(0), "{report}");
+    assert_eq!(report["deleted"], true);
+    assert!(!machine.path("drill.sdx").exists());
+    assert_eq!(machine.rows("backup.sdx"), 100);
+}
+
+#[test]
+fn a_damaged_backup_is_found_by_a_drill() {
+    let machine = Machine::new();
+    machine.fill("bank.sdx", 100, &[]);
+    let [bank, backup] = ["bank.sdx", "backup.sdx"].map(|name| machine.text(name));
+    run(0, &["backup", &bank, &backup]);
+    let stripe = machine.path("backup.sdx/backup/stripe-000");
+    let mut bytes = std::fs::read(&stripe).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[..middle].fill(0x5a);
+    std::fs::write(&stripe, bytes).unwrap();
+    let (_, said) = run(
+        1,
+        &["restore", &backup, &machine.text("drill.sdx"), "--drill"],
+    );
+    assert!(said.contains("stripe-000"), "{said}");
+    assert!(!machine.path("drill.sdx").exists());
+}
+
+#[test]
+fn a_database_is_restored_of_a_store_as_it_is_and_was() {
+    let machine = Machine::new();
+    let store = format!("file:{}", machine.text("store"));
+    machine.fill("bank.sdx", 10, &["--store", &store]);
+    let before = json(&["store", "status", &store])["last_entry"].clone();
+    let more = "insert into t values (11)";
+    run(
+        0,
+        &[
+            "sql",
+            &machine.text("bank.sdx"),
+            "-c",
+            more,
+            "--store",
+            &store,
+        ],
+    );
+    let report = json(&["restore", &store, &machine.text("now.sdx")]);
+    assert!(
+        report["of_store"]["entry"].as_u64() > before.as_u64(),
+        "{report}"
+    );
+    assert_eq!(
+        (machine.rows("now.sdx"), &report["deleted"]),
+        (11, &false.into())
+    );
+    let then = machine.text("then.sdx");
+    run(
+        0,
+        &["restore", &store, &then, "--at-entry", &before.to_string()],
+    );
+    assert_eq!(machine.rows("then.sdx"), 10);
+    run(
+        0,
+        &["restore", &store, &machine.text("drill.sdx"), "--drill"],
+    );
+    assert!(!machine.path("drill.sdx").exists());
+}
+
+#[test]
+fn what_cannot_be_restored_is_refused_and_nothing_is_touched() {
+    let machine = Machine::new();
+    machine.fill("bank.sdx", 5, &[]);
+    let [bank, new, absent] = ["bank.sdx", "new.sdx", "absent"].map(|name| machine.text(name));
+    // Also a drill deletes nothing that was there.
+    for more in [&["--drill"][..], &[]] {
+        let (_, said) = run(2, &[&["restore", &bank, &bank], more].concat());
+        assert!(said.contains("not empty"), "{said}");
+    }
+    assert_eq!(machine.rows("bank.sdx"), 5);
+    let (_, said) = run(2, &["restore", &bank, &new, "--at-entry", "3"]);
+    assert!(said.contains("--at-entry"), "{said}");
+    let (_, said) = run(2, &["restore", &absent, &new]);
+    assert!(said.contains("no backup"), "{said}");
+    let (_, said) = run(2, &["restore", &format!("file:{absent}"), &new]);
+    assert!(said.contains("no such directory"), "{said}");
+    assert!(!machine.path("new.sdx").exists());
+}
