@@ -7,6 +7,7 @@
 //! runs, too: `check-docs`, `check-rooms`, `public-api`.
 
 mod abuse;
+mod change_figures;
 mod check_docs;
 mod check_rooms;
 mod complex_torture;
@@ -115,6 +116,8 @@ enum Command {
     /// Measures what a log costs in several places, in one run: a put, a transaction that waits for it, and how many a
     /// second when many wait together.
     StoreFigures(store_figures::StoreFigures),
+    /// Measures what kept changes of a table cost its writer, and whether a reader of them keeps up.
+    ChangeFigures(change_figures::ChangeFigures),
     /// Looks at what a victim left.
     #[command(hide = true)]
     Judge(judge::Judge),
@@ -138,6 +141,7 @@ fn main() -> anyhow::Result<()> {
         Command::Miri(miri) => miri.run(),
         Command::PublicApi(api) => api.run(),
         Command::StoreFigures(figures) => figures.run(),
+        Command::ChangeFigures(figures) => figures.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),
