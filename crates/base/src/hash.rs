@@ -11,13 +11,13 @@ use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 /// A map by integers. Its iteration order means nothing.
-pub type IntegerMap<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
+pub type IntegerMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
 
 /// A set of integers. Its iteration order means nothing.
-pub type IntegerSet<K> = hashbrown::HashSet<K, BuildHasherDefault<IntegerHasher>>;
+pub type IntegerSet<K> = std::collections::HashSet<K, BuildHasherDefault<IntegerHasher>>;
 
 /// A map by numbers that users choose. Its iteration order means nothing.
-pub type SecretMap<K, V> = hashbrown::HashMap<K, V, SecretState>;
+pub type SecretMap<K, V> = std::collections::HashMap<K, V, SecretState>;
 
 /// Makes hashers with the secret of this process.
 #[derive(Clone, Copy)]

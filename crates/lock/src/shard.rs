@@ -17,9 +17,9 @@ use crate::parking::{Outcome, Parking};
 use crate::queue::{Answer, LockQueue};
 use crate::space::{LockSpace, Resource};
 use crate::statistics::LevelStatistics;
-use hashbrown::hash_map::Entry;
 use sardonyx_base::hash::SecretMap;
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
