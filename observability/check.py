@@ -23,8 +23,8 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 RULES, DASHBOARD = HERE / "prometheus-rules.yml", HERE / "grafana-dashboard.json"
-# What a server without a standby does not have.
-OF_A_STANDBY = {"sardonyx_standby_lag_bytes", "sardonyx_standby_connected"}
+# What a server without a store does not have.
+OF_A_STORE = {"sardonyx_store_lag_bytes", "sardonyx_store_answers"}
 SECONDS = 60
 
 
@@ -114,7 +114,7 @@ def look(asked):
 
     wait_until("Prometheus reads the server", scraped)
     named = set(re.findall(r"\bsardonyx_\w+", RULES.read_text() + DASHBOARD.read_text()))
-    missing = [name for name in sorted(named - OF_A_STANDBY) if not query(asked, f"count({name})")]
+    missing = [name for name in sorted(named - OF_A_STORE) if not query(asked, f"count({name})")]
     if missing:
         sys.exit(f"these metrics are named and not there: {', '.join(missing)}")
     for title, expression in expressions():

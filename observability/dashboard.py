@@ -52,7 +52,7 @@ GRAPHS = [
     ("Log", "Bps", [(rate("sardonyx_log_written_bytes_total"), "written"), (rate("sardonyx_log_payload_bytes_total"), "of records")]),
     ("Checkpoints", None, None),
     ("Log to redo", "bytes", [(gauge("sardonyx_checkpoint_lag_bytes"), "{{instance}}"),
-                              (gauge("sardonyx_standby_lag_bytes"), "the standby's")]),
+                              (gauge("sardonyx_store_lag_bytes"), "not in the store")]),
     ("Backup", "Bps", [(rate("sardonyx_checkpoint_written_bytes_total"), "written")]),
     ("Checkpoints in an hour", "short", [(f"increase(sardonyx_checkpoints_total{{{HERE}}}[1h])", "{{instance}}")]),
     ("Tables and memory", None, None),

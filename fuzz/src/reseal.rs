@@ -42,13 +42,6 @@ pub fn chunk(bytes: &mut [u8]) {
     head(bytes, 128);
 }
 
-/// A frame between a primary and its standby: a checksum of all that follows it.
-pub fn frame(bytes: &mut [u8]) {
-    if let Some((checksum, rest)) = bytes.split_first_chunk_mut::<4>() {
-        *checksum = crc32c::crc32c(rest).to_le_bytes();
-    }
-}
-
 /// Frames of terminals: length, checksum of the message, message.
 pub fn terminal(bytes: &mut [u8]) {
     let mut at = 0;

@@ -27,7 +27,7 @@ pub(crate) const ALL: &[Target] = &[
     pages::SCHEMA,
     conditions::CONDITION,
     rows::ROW,
-    streams::STANDBY,
+    streams::STORE,
     streams::TRACE,
     streams::TERMINAL,
     redis::COMMANDS,

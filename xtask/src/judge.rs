@@ -60,9 +60,9 @@ impl Judge {
     /// Verifies the files, opens the database, and looks for every transaction.
     pub fn run(&self) -> anyhow::Result<()> {
         let acknowledged = &self.told.acknowledged;
-        // Killed while it was made, it may be less than a database. With a standby, the log here is not
-        // all that there is: the standby's directory is a whole database.
-        let whole = self.setting.standby.as_ref().unwrap_or(&self.path);
+        // Killed while it was made, it may be less than a database. With a follower, the log here is not
+        // all that there is: the follower's directory is a whole database.
+        let whole = self.setting.follower.as_ref().unwrap_or(&self.path);
         if acknowledged.iter().any(|told| *told > 0) && whole.join(MANIFEST_FILE).exists() {
             verify_sound(whole)?;
         }

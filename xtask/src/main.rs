@@ -38,6 +38,7 @@ mod takeover_torture;
 mod tools;
 mod torture;
 mod victim;
+mod victim_follower;
 mod witness;
 
 use clap::{Parser, Subcommand};

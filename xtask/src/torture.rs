@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::Tables;
 use sardonyx_benchmark::debit_credit::proof::prove;
 use sardonyx_benchmark::debit_credit::schema::Schema;
+use sardonyx_storage::remote_log::known::STORE_FILE;
 use sardonyx_workload::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -116,8 +117,8 @@ impl Torture {
 }
 
 /// Looks for every acknowledged transaction. Where nothing was acknowledged and the tables were not
-/// loaded yet, the database is removed. With a standby, what it has when it has caught up is looked at,
-/// in a copy that is opened as the database.
+/// loaded yet, the database is removed. With a follower, what its directory has when it has caught up is looked at,
+/// in a copy that is opened as a database of its own.
 pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyhow::Result<()> {
     let opened = setting.open(directory)?;
     let database = &opened.database;
@@ -138,20 +139,21 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
         );
         opened.close()?;
         setting.remove(directory)
-    } else if let Some(standby) = &setting.standby {
+    } else if let Some(follower) = &setting.follower {
         // The journal's archive is there: what left the log here can only be read after failing over.
         let found = sums(database, &schema);
-        opened.catch_up()?;
         opened.close()?;
-        let copy = standby.with_extension("copy");
+        let copy = follower.with_extension("copy");
         remove(&copy)?;
-        copy_directory(standby, &copy)?;
+        copy_directory(follower, &copy)?;
+        // It follows no store.
+        std::fs::remove_file(copy.join(STORE_FILE))?;
         let over = Setting::of_shape(setting.shape).open(&copy)?;
         let schema = Schema::of(&over.database)?;
         let there = sums(&over.database, &schema);
-        ensure!(found == there, "{found:?} here, {there:?} at the standby");
+        ensure!(found == there, "{found:?} here, {there:?} at the follower");
         let proof = prove(&over.database, &schema, acknowledged, 0)?;
-        ensure!(proof.holds(), "at the standby: {proof:?}");
+        ensure!(proof.holds(), "at the follower: {proof:?}");
         over.close()?;
         remove(&copy)
     } else {

@@ -7,7 +7,8 @@
 //! last returns when it is durable, and what the engine promises is that all before it are then, too.
 
 use crate::torture::remove;
-use anyhow::{Context, ensure};
+use crate::victim_follower::OtherHost;
+use anyhow::Context;
 use clap::Args;
 use sardonyx::procedures::{Procedure, Registered};
 use sardonyx::{Durability, Error, Options, Shape, Tables};
@@ -15,12 +16,9 @@ use sardonyx_benchmark::debit_credit::load::load;
 use sardonyx_benchmark::debit_credit::requests::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use sardonyx_benchmark::debit_credit::schema::Schema;
 use sardonyx_benchmark::debit_credit::transaction::{DebitCredit, Numbered};
-use sardonyx_standby::{ListeningStandby, Standby, StandbyOptions, StandbyServer};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Options of `victim`.
 #[derive(Args)]
@@ -57,35 +55,22 @@ pub struct Setting {
     /// A checkpoint begins after so many transactions.
     #[arg(long)]
     checkpoint_transactions: Option<u64>,
-    /// A standby in this directory, in the same process, takes the checkpoints.
+    /// A copy in this directory takes the checkpoints: it follows the log in a store over TCP, all in the same process.
     #[arg(long)]
-    pub standby: Option<PathBuf>,
+    pub follower: Option<PathBuf>,
 }
 
-/// An open database, and its standby, if it has one.
+/// An open database, and the other host's part, if there is one.
 pub struct Opened {
     pub database: Tables,
-    standby: Option<(ListeningStandby, Arc<Standby>)>,
+    other: Option<OtherHost>,
 }
 
 impl Opened {
-    /// Waits until the standby, if there is one, has everything that is durable here.
-    pub fn catch_up(&self) -> anyhow::Result<()> {
-        if let Some((server, standby)) = &self.standby {
-            let caught_up = standby.wait_until_caught_up(Duration::from_secs(60));
-            let report = server.report();
-            ensure!(caught_up, "the standby does not catch up: {report:?}");
-        }
-        Ok(())
-    }
-
-    /// Closes both.
+    /// Closes both. The copy has then everything that was durable here.
     pub fn close(self) -> anyhow::Result<()> {
         self.database.close().context("closing")?;
-        if let Some((server, _)) = self.standby {
-            server.stop();
-        }
-        Ok(())
+        self.other.map_or(Ok(()), OtherHost::close)
     }
 }
 
@@ -95,14 +80,14 @@ impl Setting {
         Setting {
             shape,
             checkpoint_transactions: None,
-            standby: None,
+            follower: None,
         }
     }
 
-    /// Removes the database, and its standby's directory.
+    /// Removes the database, the copy and its store.
     pub fn remove(&self, path: &Path) -> anyhow::Result<()> {
         remove(path)?;
-        self.standby.as_deref().map_or(Ok(()), remove)
+        self.follower.as_deref().map_or(Ok(()), OtherHost::remove)
     }
 
     /// Opens the database: with a small log, so that it is recycled all the time.
@@ -131,16 +116,19 @@ impl Setting {
         if let Some(transactions) = self.checkpoint_transactions {
             options = options.checkpoint_interval_transactions(transactions);
         }
-        let mut standby = None;
-        if let Some(directory) = &self.standby {
-            let server = StandbyServer::open(directory, StandbyOptions::new())?;
-            let server = server.listen("127.0.0.1:0")?;
-            let named = Standby::at(server.address().to_string());
-            options = options.checkpoint_at(named.clone());
-            standby = Some((server, named));
+        let mut other = match &self.follower {
+            Some(directory) => Some(OtherHost::start(directory, self.checkpoint_transactions)?),
+            None => None,
+        };
+        if let Some(other) = &other {
+            options = options.store(other.remote()).checkpoints_at_followers();
         }
         let database = options.open_tables(path)?;
-        Ok(Opened { database, standby })
+        // The store has a database now.
+        if let Some(other) = &mut other {
+            other.follow()?;
+        }
+        Ok(Opened { database, other })
     }
 }
 

@@ -19,7 +19,6 @@ fn groups() -> [Group; 4] {
                 "backup",
                 "restore",
                 "compact",
-                "standby",
                 "store",
                 "leftovers",
                 "sql",

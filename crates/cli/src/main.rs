@@ -24,6 +24,7 @@ mod http_client;
 mod import;
 mod inspect;
 mod leftovers;
+mod moved;
 #[cfg_attr(not(feature = "nodes"), path = "without_nodes.rs")]
 mod nodes;
 #[cfg(feature = "sql")]
@@ -44,7 +45,6 @@ mod space;
 mod sql;
 #[cfg_attr(not(feature = "sql"), path = "without_sql.rs")]
 mod sql_verbs;
-mod standby;
 mod store;
 mod target;
 #[cfg(feature = "sql")]
@@ -87,8 +87,8 @@ enum Command {
     Password(sql_verbs::Password),
     Top(sql_verbs::Top),
     Sql(Box<sql_verbs::Sql>),
-    #[command(alias = "checkpointer")]
-    Standby(standby::Arguments),
+    #[command(hide = true, alias = "checkpointer")]
+    Standby(moved::Arguments),
     Store(store::Arguments),
     Rows(sql_verbs::Rows),
     Schema(sql_verbs::Schema),

@@ -62,9 +62,9 @@
 //! entry.push(b"commit groups");
 //! log.append(entry)?; // It is durable.
 //!
-//! let mut standby = Follower::new(store, 7, EntryPosition::START, Patience::default());
-//! standby.next_entry()?.expect("the fence of the first epoch");
-//! assert_eq!(standby.next_entry()?.expect("the entry").payload(), b"commit groups");
+//! let mut other = Follower::new(store, 7, EntryPosition::START, Patience::default());
+//! other.next_entry()?.expect("the fence of the first epoch");
+//! assert_eq!(other.next_entry()?.expect("the entry").payload(), b"commit groups");
 //! # Ok::<(), RemoteLogError>(())
 //! ```
 
@@ -113,4 +113,7 @@ pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]
 pub use objects::ObjectLog;
 pub use place::{KEYS_VARIABLE, RemoteOptions, open};
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use tcp::fuzzing;
 pub use tcp::{StoreServer, StoreServerError, TLS_VARIABLE, TOKEN_FILE_VARIABLE, TcpLog};

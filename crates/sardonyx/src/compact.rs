@@ -45,8 +45,7 @@ impl Options {
     ///
     /// Journals are not touched; they have their [`Retention`](crate::journals::Retention). Areas of operations stay where
     /// they are, so their pages are not fewer. Memory that processes share is not compacted, and neither is a
-    /// database whose log is in a store. A standby of the database needs a copy
-    /// of its directory afterwards.
+    /// database whose log is in a store.
     ///
     /// ```
     /// use sardonyx::{Options, Tables};
@@ -60,7 +59,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
-    /// transactions have not ended, the checkpoints are to be taken at a standby, the log is in a store, or it was made as
+    /// transactions have not ended, the log is in a store, or it was made as
     /// memory or by nodes; [`Error::Damaged`] if its tables are not sound; what memory and disk say. The database is as it
     /// was then, unless only old files could not be removed.
     pub fn compact(self, path: impl AsRef<Path>) -> Result<Compaction, Error> {

@@ -105,8 +105,8 @@
 //!
 //! # Features
 //!
-//! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own; `standby` takes the
-//! checkpoints at another host. Without them a program builds the least.
+//! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own. Without them a program
+//! builds the least.
 //!
 //! How it works inside: `docs/architecture.md` in the repository.
 
@@ -212,15 +212,6 @@ pub mod schema {
     pub use crate::migrations::Migrating;
     pub use crate::migrations::Migration;
     pub use sardonyx_rows::schema::*;
-}
-
-/// Checkpoints at a standby on another host: a copy of the database there, and no copy here.
-#[cfg(feature = "standby")]
-pub mod standby {
-    pub use sardonyx_standby::{
-        Lag, ListeningStandby, Patience, Sent, Standby, StandbyError, StandbyOptions,
-        StandbyReport, StandbyServer, StandbyStatus, StopStandby, Token, TokenError,
-    };
 }
 
 /// Types of fields and keys: dates, times, decimals and UUIDs, and the traits for types of a program's own.

@@ -6,7 +6,7 @@ use crate::host_error::HostError;
 use crate::tables::OPEN_TRANSACTIONS_MAX;
 use crate::{Error, Tables};
 use sardonyx_serial::Shape;
-use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
+use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{self, OpenError, RemoteLog, StorageOptions};
 use sardonyx_storage::journal::Retention;
@@ -96,7 +96,7 @@ impl Options {
     /// bytes for each range of consecutive bytes. Unless chosen, as much as there is memory for and the log can
     /// take: its largest size but for three segments (on memory, two). At most 4 GiB less a page. On memory a
     /// larger bound than the log can take raises the log's largest size for this opening. Operations, and
-    /// tables with a standby, have [`GroupLimits::transaction_bytes`].
+    /// tables with a store, have [`GroupLimits::transaction_bytes`].
     pub fn transaction_bytes(mut self, bytes: u64) -> Self {
         self.storage.transaction_bytes_max = bytes;
         #[cfg(feature = "memory")]
@@ -127,7 +127,7 @@ impl Options {
     }
 
     /// A checkpoint begins after so many bytes of log (default: four times of what the database stores, at least 64 MiB and
-    /// at most three eighths of the log; at a standby, three eighths of its own log).
+    /// at most three eighths of the log).
     pub fn checkpoint_interval_bytes(mut self, bytes: u64) -> Self {
         self.storage.checkpoint_interval_bytes = Some(bytes);
         self
@@ -190,12 +190,30 @@ impl Options {
         self
     }
 
-    /// Has the checkpoints taken at a standby, by a process of its own, instead of here: no second
-    /// copy of the data in this process, and no backup in this directory. (The crate
-    /// `sardonyx-standby` has one that is fed over the network.) The standby is named at every
-    /// opening, since recovery may need it; it needs a shape with threads.
-    pub fn checkpoint_at(mut self, standby: Arc<dyn RemoteCheckpointer>) -> Self {
-        self.storage.checkpoint = CheckpointPlace::Standby(standby);
+    /// Leaves the checkpoints to those who follow the log in the store ([`Options::store`]): no second copy of the data in
+    /// this process, and no backup in this directory. The log here goes up to what the store has, when room is wanted.
+    /// An opening that needs more than is left begins anew from the store, as a new directory does: from the newest base
+    /// that a follower has put there (`sardonyx store follow --base-every`), or from the log's beginning.
+    ///
+    /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without a
+    /// store the opening is refused.
+    ///
+    /// ```
+    /// # #[cfg(not(shuttle))] {
+    /// use sardonyx::hosts::{MemoryStore, RemoteLog};
+    /// use std::sync::Arc;
+    ///
+    /// # let machine = tempfile::tempdir().unwrap();
+    /// let store = RemoteLog::new(Arc::new(MemoryStore::new()));
+    /// let options = sardonyx::Options::new().store(store).checkpoints_at_followers();
+    /// let bank = options.open_tables(machine.path().join("bank.sdx"))?;
+    /// assert_eq!(bank.engine().checkpoint().copy_bytes(), 0);
+    /// # bank.close()?;
+    /// # }
+    /// # Ok::<_, sardonyx::Error>(())
+    /// ```
+    pub fn checkpoints_at_followers(mut self) -> Self {
+        self.storage.checkpoint = CheckpointPlace::Followers;
         self
     }
 

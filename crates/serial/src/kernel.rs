@@ -9,7 +9,6 @@ use crate::input::{self, QUEUED_BATCHES_MAX, Submitted};
 use crate::output::{self, Executed};
 use crate::procedure::{Procedure, Registered};
 use crate::queue::Queue;
-use crate::seeds::Seeds;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{BatchTicket, Ticket, owed};
@@ -184,7 +183,6 @@ impl Kernel {
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
-        engine.set_seeds(Arc::new(Seeds::of(&shared)));
         engine.start();
         let (mut lanes, mut threads) = (Lanes::default(), Vec::new());
         if let Shape::Pipelined {

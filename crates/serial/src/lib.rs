@@ -46,7 +46,6 @@ mod kernel;
 mod output;
 mod procedure;
 mod queue;
-mod seeds;
 mod shape;
 mod stages;
 mod ticket;

@@ -7,7 +7,7 @@
 //!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. Whoever waits first writes for all, with
 //!   its [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
-//! - a primary elsewhere, whose groups are received: [`StandbyEngine`]; or read from a store: [`Replica`].
+//! - another host, whose groups are read from a store: [`Replica`].
 //!
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
@@ -21,16 +21,17 @@ mod driver;
 mod election;
 mod error;
 mod forks;
+mod lacking;
 mod lagging;
 mod leftovers;
+mod marks;
 mod opening;
 mod options;
+mod receiving;
 mod remote;
 mod replica;
 mod retention;
-mod seed;
 mod sharing;
-mod standby;
 
 pub use base::{check_base, get_base, newest_base, read_base, remove_base, usable_bases};
 pub use claiming::{MANIFEST_OBJECT, follow_store, stored_manifest};
@@ -40,17 +41,17 @@ pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
 pub use forks::{FORK_NEW_FILE, FORK_PREFIX, Fork, forks};
+pub use marks::SEEDING_FILE;
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
+pub use receiving::AppendError;
 pub use remote::{DurableAt, RemoteLog};
 pub use replica::{Replica, ReplicaError};
 pub use retention::{Deleted, KeepInStore, delete_past, log_bytes_from, oldest_kept};
-pub use seed::{SEEDING_FILE, clear_unfinished_seed, seed_database};
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
-pub use standby::{AppendError, BATCH_GROUPS_MAX, LogEnd, StandbyEngine};
 
-use crate::checkpoint::{CheckpointPlace, CheckpointStage, SeedSource, ShippedLog};
+use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::{Disk, DiskLock};
 use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
@@ -58,6 +59,7 @@ use crate::manifest::Manifest;
 use crate::pen::Pen;
 use crate::places::refuse_others;
 use crate::recovery::RecoveryReport;
+use crate::remote_log::in_store::InStore;
 use crate::store::PageStore;
 use crate::supervisor::{Supervisor, Threads};
 use background::Background;
@@ -91,9 +93,6 @@ pub struct Engine {
     options: StorageOptions,
     threads: Threads,
     closed: bool,
-    shipped: Option<ShippedLog>,
-    /// Where a standby's seed is to be had.
-    seeds: Option<Arc<dyn SeedSource>>,
     remote: Option<Remote>,
     /// Taken only to be given back when all threads have ended.
     lock: Option<Box<dyn DiskLock>>,
@@ -102,27 +101,23 @@ pub struct Engine {
 impl Engine {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, mut options: StorageOptions) -> Result<Opened, OpenError> {
-        if matches!(options.checkpoint, CheckpointPlace::Standby(_))
-            && !options.drive().has_threads()
-        {
-            return Err(OpenError::StandbyWithoutThreads);
-        }
-        if let Some(remote) = &options.remote {
-            remote.check(&options)?;
-            if matches!(options.checkpoint, CheckpointPlace::Standby(_)) {
-                let reason =
-                    "checkpoints at a standby and a log in a store do not go together".into();
-                return Err(OpenError::StoreImpossible { reason });
+        match &options.remote {
+            Some(remote) => remote.check(&options)?,
+            None if options.checkpoint == CheckpointPlace::Followers => {
+                return Err(OpenError::FollowersWithoutStore);
             }
+            None => {}
         }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
         let lock = take_lock(&disk, options.wait_for_lock)?;
-        let claimed = match &options.remote {
-            Some(remote) => Some((remote, claiming::claim(&disk, &options, remote)?)),
-            None => None,
+        let (claimed, ready) = match &options.remote {
+            Some(remote) => {
+                let (claimed, ready) = lacking::claim_and_open(&disk, &options, remote)?;
+                (Some((remote, claimed)), ready)
+            }
+            None => (None, opening::open(&disk, &options, Writers::Alone)?),
         };
-        let ready = opening::open(&disk, &options, Writers::Alone)?;
         let Ready {
             manifest,
             store,
@@ -146,8 +141,11 @@ impl Engine {
         background
             .supply
             .prepare_for_opening(end, options.segments_prepared(layout))?;
-        let remote = claimed
-            .map(|(remote, claimed)| Remote::new(remote, claimed, &disk, &background.segments));
+        let Background {
+            stage, segments, ..
+        } = &background;
+        let remote =
+            claimed.map(|(remote, claimed)| Remote::new(remote, claimed, &disk, stage, segments));
         let commit = LogWriter::new(
             background.segments.clone(),
             background.supply.clone(),
@@ -174,8 +172,6 @@ impl Engine {
             options,
             threads: Threads::new(supervisor),
             closed: false,
-            shipped: None,
-            seeds: None,
             remote,
             lock: Some(lock),
         };
@@ -186,14 +182,8 @@ impl Engine {
         })
     }
 
-    /// Where the pages are to be had of which a standby that has nothing is made, if the log does not reach back to the
-    /// beginning. For whoever starts the engine, before that.
-    pub fn set_seeds(&mut self, seeds: Arc<dyn SeedSource>) {
-        self.seeds = Some(seeds);
-    }
-
-    /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
-    /// the standby; none, if the callers drive.
+    /// Starts the logging, preparing and checkpointing threads, and the one that puts the log into its store; none, if the
+    /// callers drive.
     pub fn start(&mut self) {
         if !self.commit.drive().has_threads() {
             return;
@@ -210,16 +200,6 @@ impl Engine {
         if !self.options.closing_checkpoint.is_zero() {
             self.checkpoint()
                 .settle_after_opening(self.commit.durable());
-        }
-        if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
-            let standby = standby.clone();
-            let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
-            let interval = self.options.standbys_checkpoint_interval();
-            let commit = self.commit.clone();
-            let log = ShippedLog::new(disk, manifest, commit, self.checkpoint(), interval)
-                .with_seeds(self.seeds.clone());
-            self.shipped = Some(log.clone());
-            self.threads.spawn("standby", move || standby.run(&log));
         }
     }
 
@@ -248,6 +228,11 @@ impl Engine {
     /// The checkpointing stage.
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.background.stage
+    }
+
+    /// The progress of the store with the log, if it is in one.
+    pub fn in_store(&self) -> Option<&Arc<InStore>> {
+        self.remote.as_ref().map(Remote::in_store)
     }
 
     /// The disk.
@@ -308,9 +293,6 @@ impl Engine {
         }
         self.commit.close();
         self.background.close();
-        if let Some(log) = &self.shipped {
-            log.close();
-        }
         if let Some(remote) = &self.remote {
             remote.close();
         }

@@ -6,6 +6,7 @@ use crate::disk::Disk;
 use crate::engine::Engine;
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
+use crate::remote_log::in_store::InStore;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub struct EngineView {
     manifest: Manifest,
     commit: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
+    in_store: Option<Arc<InStore>>,
 }
 
 impl EngineView {
@@ -26,6 +28,7 @@ impl EngineView {
             manifest: engine.manifest().clone(),
             commit: engine.commit().clone(),
             checkpoint: engine.checkpoint().clone(),
+            in_store: engine.in_store().cloned(),
         }
     }
 
@@ -37,6 +40,11 @@ impl EngineView {
     /// The checkpointing stage.
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.checkpoint
+    }
+
+    /// The progress of the store with the log, if it is in one.
+    pub fn in_store(&self) -> Option<&Arc<InStore>> {
+        self.in_store.as_ref()
     }
 
     /// The disk.

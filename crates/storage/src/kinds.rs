@@ -1,7 +1,7 @@
 //! What a user can do about an error of this crate: the kind of each.
 
 use crate::catalogue::CatalogueError;
-use crate::checkpoint::{CheckpointError, RemoteError};
+use crate::checkpoint::CheckpointError;
 use crate::disk::DiskError;
 use crate::engine::{AppendError, CompactionError, OpenError, ReplicaError};
 use crate::journal::JournalError;
@@ -46,7 +46,6 @@ impl CrateError for LogError {
             | LogError::Inconsistent { .. } => Error::Damaged,
             LogError::Poisoned { .. } | LogError::ThreadDied { .. } => Error::Poisoned,
             LogError::Full { .. } => Error::Full,
-            LogError::NotShipped { .. } => Error::Limit,
             LogError::Nested => Error::Nested,
             LogError::Interrupted(_) => Error::Unavailable,
             LogError::Closed => Error::Closed,
@@ -87,7 +86,6 @@ impl CrateError for RecoveryError {
             RecoveryError::Log(error) => error.kind(),
             RecoveryError::Journal(error) => error.kind(),
             RecoveryError::Store(error) => error.kind(),
-            RecoveryError::Standby(error) => error.kind(),
             _ => Error::Damaged,
         }
     }
@@ -97,7 +95,6 @@ impl CrateError for RecoveryError {
             RecoveryError::Disk(error) => error.into(),
             RecoveryError::Log(error) => error.into(),
             RecoveryError::Journal(error) => error.into(),
-            RecoveryError::Standby(error) => error.into(),
             error => error.kind()(error.into()),
         }
     }
@@ -130,25 +127,11 @@ impl CrateError for CheckpointError {
             CheckpointError::Store(error) => error.kind(),
             CheckpointError::Journal(error) => error.kind(),
             CheckpointError::Waiting { .. } => Error::Full,
-            CheckpointError::StandbyAway { .. } | CheckpointError::AlreadyWriting { .. } => {
+            CheckpointError::StoreAway { .. } | CheckpointError::AlreadyWriting { .. } => {
                 Error::Unavailable
             }
             CheckpointError::Forked => Error::Forked,
             _ => Error::Poisoned,
-        }
-    }
-}
-
-impl CrateError for RemoteError {
-    fn kind(&self) -> Kind {
-        match self {
-            RemoteError::Forked => Error::Forked,
-            RemoteError::Unreachable { .. }
-            | RemoteError::Failed { .. }
-            | RemoteError::NotSeeded { .. } => Error::Unavailable,
-            RemoteError::Transport { source, .. } => source.kind(),
-            RemoteError::Store(error) => error.kind(),
-            _ => Error::Refused,
         }
     }
 }
@@ -216,7 +199,7 @@ impl CrateError for CompactionError {
             CompactionError::Checkpoint(error) => error.kind(),
             CompactionError::Manifest(error) => error.kind(),
             CompactionError::Store(error) => error.kind(),
-            CompactionError::AtStandby | CompactionError::InStore => Error::Refused,
+            CompactionError::InStore => Error::Refused,
             CompactionError::TooOften { .. } => Error::Limit,
         }
     }
@@ -249,7 +232,6 @@ impl CrateError for AppendError {
         match self {
             AppendError::Log(error) => error.kind(),
             AppendError::Chain { .. } | AppendError::NoGroup { .. } => Error::Damaged,
-            AppendError::Superseded => Error::Locked,
             AppendError::Poisoned { .. } => Error::Poisoned,
         }
     }
@@ -272,15 +254,15 @@ impl CrateError for OpenError {
             OpenError::Manifest(error) => error.kind(),
             OpenError::Recovery(error) => error.kind(),
             OpenError::Places(error) => error.kind(),
-            OpenError::Standby { source, .. } => source.kind(),
             OpenError::Locked { .. } => Error::Locked,
             OpenError::ManifestLost { .. } => Error::Damaged,
             OpenError::Absent { .. } => Error::NotFound,
             OpenError::Option { .. }
-            | OpenError::StandbyWithoutThreads
-            | OpenError::StandbyWhileShared
+            | OpenError::FollowersWithoutStore
+            | OpenError::FollowersWhileShared
             | OpenError::StoreBehind
             | OpenError::StoreForked { .. }
+            | OpenError::Lacking { .. }
             | OpenError::StoreImpossible { .. }
             | OpenError::StoreTrimmed { .. }
             | OpenError::BeforeKept { .. }

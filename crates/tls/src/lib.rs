@@ -1,6 +1,6 @@
 //! TLS between the processes of a database, in which both ends show who they are: another
-//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server, for a
-//! standby and its primary, and for a host and the log that another host keeps for it.
+//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server, and for
+//! a host and the log that another host keeps for it.
 //!
 //! ```no_run
 //! use sardonyx_tls::{Tls, TlsFiles};
@@ -9,7 +9,7 @@
 //! // ca.pem, cert.pem and key.pem
 //! let transport = Arc::new(Tls::new(&TlsFiles::in_directory("/etc/sardonyx"))?);
 //! // Serving::start_over(transport.clone(), …); LooseOptions { transport, … }
-//! // StandbyOptions::new().transport(transport.clone()); Standby::over(transport, …)
+//! // RemoteOptions { trust: Some(Trust { transport, … }), … }
 //! # Ok::<(), sardonyx_tls::TlsError>(())
 //! ```
 //!

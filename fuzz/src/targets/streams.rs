@@ -1,6 +1,5 @@
-//! What comes from the network and from users: frames of the standby's protocol and of terminals, traces.
+//! What comes from the network and from users: requests to a store over TCP, frames of terminals, traces.
 
-use bytes::Bytes;
 use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
 use sardonyx_benchmark::debit_credit::wire::message::{
     Answer, DEBIT_CREDIT, Farewell, Message, VERSION, Welcome,
@@ -11,21 +10,11 @@ use sardonyx_workload::trace::{Form, Header, Partition, Trace};
 
 use crate::{Target, reseal};
 
-pub(super) const STANDBY: Target = Target {
-    name: "standby",
-    what: "a frame between a primary and its standby",
-    seeds: sardonyx_standby::fuzzing::frames,
-    run: |input| {
-        let decode = |bytes: &[u8]| {
-            if let Some(again) = sardonyx_standby::fuzzing::decode(Bytes::copy_from_slice(bytes)) {
-                assert!(again.len() <= bytes.len() + 64);
-            }
-        };
-        decode(input);
-        let mut bytes = input.to_vec();
-        reseal::frame(&mut bytes);
-        decode(&bytes);
-    },
+pub(super) const STORE: Target = Target {
+    name: "store",
+    what: "a request to a store over TCP, and an answer",
+    seeds: sardonyx_remote::fuzzing::bodies,
+    run: sardonyx_remote::fuzzing::decode,
     runs: 20_000,
 };
 

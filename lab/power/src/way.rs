@@ -21,8 +21,8 @@ const WORKERS_MAX: u64 = 8;
 enum Kind {
     /// Serial transactions; words of the command line.
     Serial(&'static [&'static str]),
-    /// Serial transactions whose checkpoints a standby takes.
-    Standby,
+    /// Serial transactions whose checkpoints a copy takes that follows the log in a store.
+    Follower,
     /// Multi-level transactions under a strategy.
     Multilevel(&'static str),
     /// Several processes on a segment, with a mechanism.
@@ -85,7 +85,7 @@ pub const WAYS: [Way; 15] = [
         "threadless-checkpoints",
         Kind::Serial(&["--shape", "2", "--checkpoint-transactions", "300"]),
     ),
-    way("standby", Kind::Standby),
+    way("follower", Kind::Follower),
     way("single-level", Kind::Multilevel("single-level")),
     way(
         "forced-subtransactions",
@@ -147,7 +147,7 @@ impl Way {
         let first = acknowledged.len() as u64;
         let mut commands = Vec::new();
         match self.kind {
-            Kind::Serial(_) | Kind::Standby => {
+            Kind::Serial(_) | Kind::Follower => {
                 let mut victim = self.victim(place, "victim");
                 victim.args(["--first-client", &first.to_string()]);
                 victim.args(["--clients", &CLIENTS.to_string()]);
@@ -187,7 +187,7 @@ impl Way {
     pub fn recover(self, place: &Place, seed: u64) -> Vec<Victim> {
         let mut commands = Vec::new();
         match self.kind {
-            Kind::Serial(_) | Kind::Standby => {
+            Kind::Serial(_) | Kind::Follower => {
                 let mut victim = self.victim(place, "victim");
                 victim.args(["--first-client", "0", "--clients", "0", "--seed", "0"]);
                 commands.push(victim);
@@ -217,7 +217,7 @@ impl Way {
     /// If this program does not know where it is.
     pub fn judge(self, place: &Place, seed: u64, acknowledged: &[u64]) -> anyhow::Result<Command> {
         let mut judge = match self.kind {
-            Kind::Serial(_) | Kind::Standby => self.victim(place, "judge"),
+            Kind::Serial(_) | Kind::Follower => self.victim(place, "judge"),
             Kind::Multilevel(_) => {
                 let mut judge = self.victim(place, "multilevel-judge");
                 judge.args(["--life", &seed.to_string()]);
@@ -242,9 +242,9 @@ impl Way {
         command.arg(verb).arg(&place.directory);
         match self.kind {
             Kind::Serial(words) => _ = command.args(words),
-            Kind::Standby => {
-                let standby = place.directory.with_extension("standby");
-                command.args(["--shape", "1", "--standby"]).arg(standby);
+            Kind::Follower => {
+                let follower = place.directory.with_extension("follower");
+                command.args(["--shape", "1", "--follower"]).arg(follower);
             }
             Kind::Multilevel(strategy) => _ = command.args(["--strategy", strategy]),
             Kind::Mapped(mechanism) => {

@@ -1,4 +1,4 @@
-//! The program `sardonyx-lab` as its users meet it, and the lab's library: crashes, damage, trees, the standby of a benchmark.
+//! The program `sardonyx-lab` as its users meet it, and the lab's library: crashes, damage, trees, the other host of a benchmark.
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sardonyx-lab");
 
@@ -9,10 +9,10 @@ mod complex_objects;
 mod crash;
 mod damage;
 mod experiments;
+mod follower;
 mod foreign_fault;
 mod manners;
 mod simulate;
-mod standby;
 mod structures;
 mod trace;
 

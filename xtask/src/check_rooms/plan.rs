@@ -130,7 +130,6 @@ pub(super) const FLOORS: &[&[&str]] = &[
         "sardonyx-rows",
         "sardonyx-mapped",
         "sardonyx-remote",
-        "sardonyx-standby",
         "sardonyx-results",
         "sardonyx-power",
     ],

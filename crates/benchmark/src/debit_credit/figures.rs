@@ -1,6 +1,7 @@
 //! What came out of a benchmark, in figures. Times are in seconds unless their name says otherwise.
 
 use super::curve::OpenLoopFigures;
+use super::follower::Followed;
 use super::model::Sums;
 use super::options::{Configuration, LocatingStage};
 use super::plan::Plan;
@@ -13,8 +14,9 @@ use sardonyx::Durability;
 use sardonyx::disk::GroupPolicy;
 use sardonyx::reports::Statistics;
 use sardonyx_results::recovery::RecoveryFigures;
-use sardonyx_standby::{Lag, Sent};
 use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::remote_log::in_store::{InStoreState, Sent};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -111,8 +113,8 @@ pub struct Run {
     pub open_seconds: f64,
     /// The recovery.
     pub recovery: RecoveryFigures,
-    /// The standby, in configuration C.
-    pub standby: Option<StandbyFigures>,
+    /// The other host, in configuration C.
+    pub other_host: Option<OtherHostFigures>,
     /// Whether the outcome is what was acknowledged.
     pub proof: ProofFigures,
     /// Where the database is, if it was kept.
@@ -211,10 +213,10 @@ pub struct Memory {
     pub peak_resident_bytes: Option<u64>,
 }
 
-/// What was sent to the standby, and how far it was behind when the last transaction was acknowledged: what
-/// would have been lost with the primary's disk at that moment.
+/// The log that the other host's store was sent, and the part that it had not when the last transaction was acknowledged:
+/// that part would have been lost with the disk here at that moment.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct StandbyFigures {
+pub struct OtherHostFigures {
     /// Commit groups.
     pub lag_groups: u64,
     /// Transactions in them.
@@ -225,20 +227,36 @@ pub struct StandbyFigures {
     pub sent_groups: u64,
     /// Those of them that had to be read back from disk.
     pub read_back_groups: u64,
-    /// How long sending took.
+    /// The time that the store took.
     pub sending_seconds: f64,
+    /// Checkpoints that the follower completed, loading included.
+    pub checkpoints: u64,
+    /// Bytes of them.
+    pub checkpoint_bytes: u64,
 }
 
-impl StandbyFigures {
-    /// The lag at the end, and what was sent between two readings.
-    pub fn new(lag: Lag, before: &Sent, after: &Sent) -> Self {
-        StandbyFigures {
-            sent_groups: after.groups - before.groups,
-            read_back_groups: after.groups_read_back - before.groups_read_back,
-            sending_seconds: after.time.saturating_sub(before.time).as_secs_f64(),
-            lag_groups: lag.groups,
-            lag_transactions: lag.transactions,
-            lag_bytes: lag.bytes,
+impl OtherHostFigures {
+    /// The lag at the end of a log that is durable here up to `durable`, and what was sent since.
+    pub fn new(durable: LogPosition, before: &Sent, after: &InStoreState) -> Self {
+        let (sent, end) = (&after.sent, after.end);
+        OtherHostFigures {
+            sent_groups: sent.groups - before.groups,
+            read_back_groups: sent.groups_read_back - before.groups_read_back,
+            sending_seconds: sent.time.saturating_sub(before.time).as_secs_f64(),
+            lag_groups: durable.group.saturating_sub(end.group),
+            lag_transactions: durable.transactions.saturating_sub(end.transactions),
+            lag_bytes: durable.lsn.0.saturating_sub(end.lsn.0),
+            checkpoints: 0,
+            checkpoint_bytes: 0,
+        }
+    }
+
+    /// With what the follower did.
+    pub fn followed(self, followed: Followed) -> Self {
+        OtherHostFigures {
+            checkpoints: followed.checkpoints,
+            checkpoint_bytes: followed.bytes,
+            ..self
         }
     }
 }

@@ -5,9 +5,10 @@
 
 use super::curve::OpenLoopFigures;
 use super::figures::{
-    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
-    Stages, StandbyFigures,
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, OtherHostFigures, ProofFigures,
+    Responses, Run, Settings, Stages,
 };
+use super::follower::OtherHost;
 use super::load::load;
 use super::memory::peak_resident_bytes;
 use super::open_loop::run_open;
@@ -18,7 +19,6 @@ use super::proof::prove;
 use super::requests::Scale;
 use super::run::{Outcome, Progress, run};
 use super::schema::{Account, Schema};
-use super::standby::StandbyProcess;
 use super::transaction::DebitCredit;
 use super::wire::server::Bank;
 use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, located, serve};
@@ -90,41 +90,42 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     })
 }
 
-/// One configuration, on a database of its own. With a standby the proof is made on *its* directory,
-/// opened as the database: it has the history, and so failing over is proved, too.
+/// One configuration, on a database of its own. With another host the proof is made on *its* directory,
+/// opened as the database: so failing over is proved, too.
 fn measure_run(
     plan: &Plan,
     configuration: Configuration,
     place: &mut Place,
     listener: Option<Listener>,
 ) -> anyhow::Result<Run> {
-    let standby = match configuration {
-        Configuration::C => Some(StandbyProcess::start(plan)?),
+    let mut other_host = match configuration {
+        Configuration::C => Some(OtherHost::start(plan)?),
         _ => None,
     };
-    let store = plan.store.open()?;
-    let options = || match &standby {
-        Some(process) => plan
-            .options(configuration)
-            .checkpoint_at(process.standby.clone()),
-        None => match &store {
-            Some(store) => plan.options(configuration).store(store.clone()),
-            None => plan.options(configuration),
-        },
+    let store = match &other_host {
+        Some(host) => Some(host.remote.clone()),
+        None => plan.store.open()?,
+    };
+    let options = || {
+        let options = plan.options(configuration);
+        match (&store, configuration) {
+            (Some(store), Configuration::C) => {
+                options.store(store.clone()).checkpoints_at_followers()
+            }
+            (Some(store), _) => options.store(store.clone()),
+            (None, _) => options,
+        }
     };
     let database = options().open_tables(place.path())?;
-    if let Some(process) = &standby {
-        process.wait_until_connected()?;
+    if let Some(host) = &mut other_host {
+        host.follow(plan)?;
     }
     let schema = Schema::of(&database)?;
     let loading = fill(&database, &schema, &plan.load.scale)?;
 
     let procedure = database.register(DebitCredit::new(schema))?;
-    let sent = || {
-        let process = standby.as_ref();
-        process.map(|process| process.standby.status().sent)
-    };
-    let (before, sent_before) = (database.statistics(), sent());
+    let in_store = || database.engine().in_store().map(|store| store.state());
+    let (before, in_store_before) = (database.statistics(), in_store());
     let (outcome, closed_loop) = match listener {
         None => run_clients(plan, &database, schema, &procedure)?,
         Some(listener) => {
@@ -133,9 +134,11 @@ fn measure_run(
         }
     };
     let after = database.statistics();
-    let lag = standby.as_ref().and_then(|process| process.standby.lag());
-    let standby_figures = match (lag, sent_before, sent()) {
-        (Some(lag), Some(before), Some(after)) => Some(StandbyFigures::new(lag, &before, &after)),
+    let durable = database.engine().commit().durable();
+    let mut other_host_figures = match (&other_host, in_store_before, in_store()) {
+        (Some(_), Some(before), Some(after)) => {
+            Some(OtherHostFigures::new(durable, &before.sent, &after))
+        }
         _ => None,
     };
     let memory = Memory {
@@ -151,21 +154,21 @@ fn measure_run(
     let (database, open_time) = timed(|| options().create(false).open_tables(place.path()))?;
     let recovery = RecoveryFigures::from(database.recovery());
     bar.finish_and_clear();
-    let mut standby_place = None;
-    let database = match standby {
+    let database = match &mut other_host {
         None => database,
-        Some(process) => {
+        Some(host) => {
             let bar = progress::spinner("failing over");
-            process.wait_until_caught_up()?;
             database.close()?;
-            let place = process.stop()?;
-            let database = plan
-                .options(configuration)
-                // Where its parts are the standby's directory says.
+            let followed = host.promote(plan)?;
+            other_host_figures = match (other_host_figures, followed) {
+                (Some(figures), Some(followed)) => Some(figures.followed(followed)),
+                (figures, _) => figures,
+            };
+            let database = options()
+                // All of its parts are in one directory.
                 .directories(Directories::default())
                 .create(false)
-                .open_tables(place.path())?;
-            standby_place = Some(place);
+                .open_tables(host.copy())?;
             bar.finish_and_clear();
             database
         }
@@ -177,7 +180,10 @@ fn measure_run(
 
     if plan.keep || !proof.holds {
         place.keep();
-        standby_place.iter_mut().for_each(Place::keep);
+        other_host.iter_mut().for_each(OtherHost::keep);
+    }
+    if let Some(host) = other_host {
+        host.stop()?;
     }
     let elapsed = outcome.elapsed.as_secs_f64();
     Ok(Run {
@@ -210,7 +216,7 @@ fn measure_run(
         close_seconds: close_time.as_secs_f64(),
         open_seconds: open_time.as_secs_f64(),
         recovery,
-        standby: standby_figures,
+        other_host: other_host_figures,
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })

@@ -11,7 +11,7 @@
 //! - [`open_loop`]: clients whose requests arrive whether or not earlier ones were answered;
 //! - [`wire`]: clients in other processes, over sockets;
 //! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from what is asked for to
-//!   what is printed; `paper` has Table 1 to set beside it, `standby` the process of configuration C,
+//!   what is printed; `paper` has Table 1 to set beside it, `follower` the other host of configuration C,
 //!   `terminals` the experiment of clients whose server is another process;
 //! - [`proof`]: the four sums, and every acknowledged transaction there once.
 //!
@@ -19,6 +19,7 @@
 
 mod curve;
 pub mod figures;
+mod follower;
 pub mod load;
 mod measurement;
 mod memory;
@@ -34,7 +35,6 @@ pub mod requests;
 pub mod run;
 pub mod schema;
 mod show;
-mod standby;
 mod terminals;
 pub mod transaction;
 pub mod wire;

@@ -181,7 +181,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR", help_heading = "Place")]
     pub(super) directory: Option<PathBuf>,
     /// Its parts elsewhere: directories that are not there yet, and are removed with it. In configuration C
-    /// the backup's are the standby's.
+    /// there is no backup here
     #[command(flatten)]
     pub(super) directories: Directories,
     /// Its log in a store, too.
@@ -214,8 +214,8 @@ pub enum Configuration {
     A,
     /// Pipelined: a thread for each stage
     B,
-    /// Checkpoints at a standby, a process that is started for it and fed by the log through the
-    /// network; the stages as in a or b, as suits the processors
+    /// Checkpoints at another host: two processes that are started for it, of which one keeps the log in a store, fed
+    /// through the network, and the other follows it there; the stages as in a or b, as suits the processors
     C,
 }
 

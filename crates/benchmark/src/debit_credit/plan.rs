@@ -158,7 +158,13 @@ impl Plan {
         }
         let open_loop = OpenLoop::of(options);
         if options.store.store.is_some() && configurations.contains(&Configuration::C) {
-            return refuse("--store goes with configurations a and b: c has a standby instead");
+            return refuse("--store goes with configurations a and b: c has a store of its own");
+        }
+        if configurations.contains(&Configuration::C) && !options.directories.places().is_empty() {
+            return refuse(
+                "directories elsewhere go with configurations a and b: in c the database begins anew from its store, in \
+                 one directory",
+            );
         }
         let load = load(options, scale, paper, open_loop.is_some())?;
         let runs = open_loop.as_ref().map_or(1, OpenLoop::runs);
@@ -212,11 +218,9 @@ impl Plan {
             Some(directory) => options.log_directory(directory),
             None => options,
         };
-        let options = match configuration {
-            // It is the standby's.
-            Configuration::C => options,
-            _ if self.places.backup.is_empty() => options,
-            _ => options
+        let options = match self.places.backup.is_empty() {
+            true => options,
+            false => options
                 .stripe_directories(&self.places.backup)
                 .stripes(self.stripes),
         };

@@ -135,7 +135,7 @@ fn title(settings: &Settings, run: &Run) -> String {
         }
     };
     let checkpoints = match run.configuration {
-        Configuration::C => "; checkpoints at a standby",
+        Configuration::C => "; checkpoints at another host",
         _ => "",
     };
     let engine = format!(
@@ -273,7 +273,7 @@ fn print_stages(settings: &Settings, run: &Run, sheet: &mut Sheet) {
             continue;
         }
         if name == "Checkpoint" && run.configuration == Configuration::C {
-            sheet.remarked(name, "none", "at the standby");
+            sheet.remarked(name, "none", "at the other host");
             continue;
         }
         let share = if stages.total > 0.0 {
@@ -309,18 +309,24 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
 
     sheet.heading("Checkpoints");
     let checkpoints = &run.checkpoints;
-    sheet.remarked(
-        "completed",
-        count(checkpoints.completed),
-        match run.configuration {
-            Configuration::C => format!("{} at the standby", bytes(checkpoints.bytes)),
-            _ => format!(
+    let (completed, written) = match &run.other_host {
+        Some(host) => (
+            host.checkpoints,
+            format!(
+                "{} at the other host, loading included",
+                bytes(host.checkpoint_bytes)
+            ),
+        ),
+        None => (
+            checkpoints.completed,
+            format!(
                 "{} in {} of writing",
                 bytes(checkpoints.bytes),
                 time(checkpoints.writeout_seconds)
             ),
-        },
-    );
+        ),
+    };
+    sheet.remarked("completed", count(completed), written);
     if let Some(between) = checkpoints.transactions_per_second_between {
         sheet.figure("throughput between them", rate(between));
     }
@@ -335,22 +341,22 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         );
     }
 
-    if let Some(standby) = &run.standby {
+    if let Some(host) = &run.other_host {
         sheet.remarked(
-            "standby behind at the end",
-            count(standby.lag_transactions),
+            "store behind at the end",
+            count(host.lag_transactions),
             format!(
                 "transactions, {} of log: caught up with afterwards",
-                bytes(standby.lag_bytes)
+                bytes(host.lag_bytes)
             ),
         );
         sheet.remarked(
             "groups sent to it",
-            count(standby.sent_groups),
+            count(host.sent_groups),
             format!(
-                "{} read back from disk; sending took {}",
-                count(standby.read_back_groups),
-                time(standby.sending_seconds)
+                "{} read back from disk; the store took {}",
+                count(host.read_back_groups),
+                time(host.sending_seconds)
             ),
         );
     }
@@ -363,7 +369,7 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         "the checkpointer's copy",
         bytes(memory.copy_bytes),
         match run.configuration {
-            Configuration::C => "it is at the standby",
+            Configuration::C => "it is at the other host",
             _ => "",
         },
     );

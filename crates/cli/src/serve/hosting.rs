@@ -380,6 +380,7 @@ fn helps_a_restart(error: &anyhow::Error) -> bool {
             error.downcast_ref(),
             Some(
                 OpenError::StoreForked { .. }
+                    | OpenError::Lacking { .. }
                     | OpenError::Store(RemoteLogError::BehindBoundary { .. })
                     | OpenError::Store(RemoteLogError::UsedUp { .. })
             )

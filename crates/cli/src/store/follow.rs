@@ -23,7 +23,7 @@ use std::time::Duration;
 /// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. With
 /// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
 /// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
-/// by a program with this store, as one of its hosts. An entry that is missing is named on standard error, and followed
+/// by a program with this store, as one of its hosts. Without --once it waits for a database, if the store has none yet. An entry that is missing is named on standard error, and followed
 /// again when it is restored; with --once it ends the verb with exit code 1.
 ///
 /// Examples:
@@ -46,6 +46,15 @@ pub struct Arguments {
     base_every: Option<u64>,
     #[command(flatten)]
     kept: Kept,
+    /// The most bytes of log on this disk [default: 2GiB, or eight segments if those are more]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    log_bytes: Option<u64>,
+    /// Bytes of log between the beginnings of two checkpoints of the copy [default: three eighths of the log]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    checkpoint_interval: Option<u64>,
+    /// A checkpoint of the copy begins after so many transactions, too
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    checkpoint_transactions: Option<u64>,
     /// Between two looks for new entries
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "250ms")]
     poll: Duration,
@@ -64,14 +73,28 @@ struct Report {
     transactions: u64,
     time: String,
     bases: u64,
+    /// Of the copy, since it was opened.
+    checkpoints: u64,
+    checkpoint_bytes: u64,
 }
 
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let end = end_requested(self.until_input_ends);
-        let (remote, manifest) = self.place.database()?;
-        let options = copy_options(remote.clone(), &manifest);
+        let found = match self.once {
+            true => Some(self.place.database()?),
+            false => self.place.awaited_database(self.poll, |pause| {
+                end.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
+            })?,
+        };
+        let Some((remote, manifest)) = found else {
+            return Ok(Exit::Done);
+        };
+        let mut options = copy_options(remote.clone(), &manifest);
+        options.log_bytes_max = self.log_bytes.unwrap_or(options.log_bytes_max);
+        options.checkpoint_interval_bytes = self.checkpoint_interval;
+        options.checkpoint_interval_transactions = self.checkpoint_transactions;
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
         let bar = ProgressBar::new_spinner().with_style(style);
         let mut following = Following::open(&self.path, &options, self.wait.unwrap_or_default())?;
@@ -146,6 +169,7 @@ impl Arguments {
             }
         }
         bar.finish_and_clear();
+        let checkpoints = following.checkpoints();
         let known = following.close();
         let report = Report {
             identity: format!("{:016x}", known.identity),
@@ -153,6 +177,8 @@ impl Arguments {
             transactions: known.log.transactions,
             time: shown_time(known.entry.time),
             bases,
+            checkpoints: checkpoints.checkpoints,
+            checkpoint_bytes: checkpoints.bytes,
         };
         if output.is_json() {
             output.line(&report)?;
@@ -165,6 +191,11 @@ impl Arguments {
                 "entries",
                 units::count(report.next_entry - 1),
                 format!("the last one made {}", report.time),
+            );
+            sheet.remarked(
+                "checkpoints of the copy",
+                units::count(report.checkpoints),
+                units::bytes(report.checkpoint_bytes),
             );
             sheet.figure("bases put into the store", units::count(report.bases));
             write!(output, "{sheet}")?;

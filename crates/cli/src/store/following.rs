@@ -1,6 +1,7 @@
 //! A copy of a database that follows its log in a store, and of which bases are made.
 
 use sardonyx::hosts::RemoteLog;
+use sardonyx_storage::checkpoint::CheckpointTotals;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{OpenError, Replica, StorageOptions, follow_store, take_lock};
 use sardonyx_storage::remote_log::RemoteLogError;
@@ -73,6 +74,11 @@ impl<'a> Following<'a> {
     /// How far it is.
     pub fn known(&self) -> &Known {
         self.replica.known()
+    }
+
+    /// Its checkpoints since it was opened.
+    pub fn checkpoints(&self) -> CheckpointTotals {
+        self.replica.checkpoints()
     }
 
     /// Applies what there is, until it is to end. After each entry `applied` hears how far it is.

@@ -134,6 +134,28 @@ impl Place {
         })?;
         Ok((remote, manifest))
     }
+
+    /// The same, when a database is there. `None`: it does not go on after a pause.
+    fn awaited_database(
+        &self,
+        pause: Duration,
+        goes_on: impl Fn(Duration) -> bool,
+    ) -> anyhow::Result<Option<(RemoteLog, Manifest)>> {
+        let remote = self.open()?;
+        let mut has_said = false;
+        loop {
+            if let Some(manifest) = stored_manifest(&remote)? {
+                return Ok(Some((remote, manifest)));
+            }
+            if !std::mem::replace(&mut has_said, true) {
+                let place = remote.store.place();
+                eprintln!("sardonyx: {place} has no database yet; it is waited for");
+            }
+            if !goes_on(pause) {
+                return Ok(None);
+            }
+        }
+    }
 }
 
 /// The store of a verb that opens a database to change it.

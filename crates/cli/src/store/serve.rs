@@ -7,11 +7,11 @@ use crate::serve::{
     notify::notify,
 };
 use sardonyx_base::greeting::Trust;
+use sardonyx_base::token::Token;
 use sardonyx_base::transport::Plain;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
 use sardonyx_remote::{RemoteOptions, StoreServer, open};
-use sardonyx_standby::Token;
 use sardonyx_tls::{Tls, TlsFiles};
 use serde::Serialize;
 use std::io::Write;

@@ -151,14 +151,14 @@ fn checkpoint(state: &State, text: &mut String) -> std::fmt::Result {
         units::bytes(checkpoint.lag_bytes),
         units::count(checkpoint.lag_transactions),
     )?;
-    if let Some(standby) = &state.standby {
-        let there = if standby.connected {
-            "connected"
+    if let Some(store) = &state.store {
+        let answers = if store.answers {
+            "answers"
         } else {
-            "AWAY"
+            "GIVES NO ANSWER"
         };
-        let lag = units::bytes(standby.lag_bytes);
-        writeln!(text, "standby {there}, {lag} behind")?;
+        let lag = units::bytes(store.lag_bytes);
+        writeln!(text, "store {answers}, {lag} behind")?;
     }
     writeln!(
         text,

@@ -80,52 +80,36 @@ fn debit_credit_proves_its_outcome_in_every_configuration() {
 }
 
 #[test]
-fn a_standby_of_a_benchmark_is_a_database_of_its_own() {
+fn the_other_host_of_a_benchmark_has_a_database_with_all_checkpoints() {
     let directory = tempfile::tempdir().unwrap();
     let (path, report) = bank(directory.path(), &["--configuration", "c"]);
     let run_of = &report["runs"][0];
     assert_eq!(run_of["memory"]["copy_bytes"], 0);
-    assert!(run_of["standby"]["lag_groups"].is_number());
-    let standby = path.with_extension("standby.sdx");
-    let standby = standby.to_str().unwrap();
-    assert_eq!(json(&["verify", standby, "--json"])["sound"], true);
-    let (here, there) = (path.to_str().unwrap(), standby);
+    assert_eq!(run_of["proof"]["holds"], true);
+    let other = &run_of["other_host"];
+    assert!(other["lag_groups"].is_number());
+    assert!(other["sent_groups"].as_u64().unwrap() > 0);
+    let copy = path.with_extension("follower.sdx");
+    let copy = copy.to_str().unwrap();
+    assert_eq!(json(&["verify", copy, "--json"])["sound"], true);
+    let (here, there) = (path.to_str().unwrap(), copy);
     let identity = |path| json(&["inspect", path, "--json"])["manifest"]["identity"].clone();
     assert_eq!(identity(here), identity(there));
+    let store = format!("file:{}", path.with_extension("store").display());
+    run(0, &["store", "verify", &store]);
 }
 
 #[test]
-fn a_standby_says_where_it_listens_and_ends_with_its_input() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("standby.sdx");
-    let output = Command::new(crate::PROGRAM)
-        .args(["standby", "--json", "--listen", "127.0.0.1:0"])
-        .arg("--until-input-ends")
-        .arg(&path)
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let lines: Vec<Value> = text(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert!(
-        lines[0]["listening"]
-            .as_str()
-            .unwrap()
-            .starts_with("127.0.0.1:")
-    );
-    assert_eq!(lines[1]["identity"], Value::Null);
-    // A place where nobody can listen; the verb by its old name.
-    let output = sardonyx(&[
-        "checkpointer",
-        "--listen",
-        "256.0.0.1:1",
-        path.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(4));
-    assert!(text(&output.stderr).contains("256.0.0.1:1"));
+fn a_standby_is_refused_by_its_name() {
+    for verb in ["standby", "checkpointer"] {
+        let given = [verb, "--listen", "0.0.0.0:7070", "standby.sdx"];
+        let (_, said) = crate::common::run(2, &given);
+        assert!(
+            said.contains("store serve") && said.contains("store follow"),
+            "{said}"
+        );
+        assert!(!std::path::Path::new("standby.sdx").exists());
+    }
 }
 
 #[test]
@@ -284,8 +268,6 @@ fn wrong_usage_is_told_from_failure() {
         "inspect",
         "history",
         "checkpoint",
-        "standby",
-        "checkpointer",
     ] {
         assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
     }
@@ -296,7 +278,7 @@ fn wrong_usage_is_told_from_failure() {
     };
     let order = [
         "The database",
-        "  standby",
+        "  store",
         "A server",
         "Several nodes",
         "The benchmark",
@@ -304,7 +286,7 @@ fn wrong_usage_is_told_from_failure() {
         "  history",
     ];
     assert!(order.map(at).is_sorted(), "{help}");
-    assert!(!help.contains("checkpointer"), "{help}");
+    assert!(!help.contains("standby"), "{help}");
     assert!(run(0, &["--version"]).starts_with("sardonyx "));
 }
 

@@ -231,81 +231,44 @@ fn a_file_in_a_directorys_place_is_told() {
     let file = directory.path().join("notes.txt");
     std::fs::write(&file, "mine").unwrap();
     let file = file.to_str().unwrap();
-    let (_, said) = run(4, &["standby", "--listen", "127.0.0.1:0", file]);
-    assert!(
-        said.contains("notes.txt: there is a file") && !said.contains("offset"),
-        "{said}"
-    );
     let (_, said) = run(2, &["verify", file]);
     assert!(said.contains("is not a directory"), "{said}");
 }
 
 #[test]
-fn a_standby_that_cannot_be_leaves_no_directory() {
+fn a_store_that_cannot_be_kept_leaves_no_directory() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("standby.sdx");
-    let place = path.to_str().unwrap();
+    let path = directory.path().join("log");
+    let place = format!("file:{}", path.display());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let empty = directory.path().join("empty");
     std::fs::write(&empty, "\n").unwrap();
+    let free = "127.0.0.1:0";
     for (code, arguments, says) in [
-        (
-            4,
-            ["--listen", "256.0.0.1:1", "--log-bytes", "1GiB"],
-            "256.0.0.1:1",
-        ),
-        (
-            4,
-            ["--listen", &taken, "--log-bytes", "1GiB"],
-            "another standby",
-        ),
+        (4, vec!["--listen", "256.0.0.1:1"], "256.0.0.1:1"),
+        (4, vec!["--listen", &taken], "cannot listen"),
         (
             2,
-            ["--listen", "127.0.0.1:0", "--log-bytes", "0"],
-            "log_bytes_max",
-        ),
-        (
-            2,
-            ["--listen", "127.0.0.1:0", "--checkpoint-interval", "0"],
-            "checkpoint_interval",
-        ),
-        (
-            2,
-            [
-                "--listen",
-                "127.0.0.1:0",
-                "--token-file",
-                empty.to_str().unwrap(),
-            ],
+            vec!["--listen", free, "--token-file", empty.to_str().unwrap()],
             "a token has 1",
         ),
         (
             2,
-            ["--listen", "127.0.0.1:0", "--token-file", "/nonexistent"],
+            vec!["--listen", free, "--token-file", "/nonexistent"],
             "/nonexistent",
         ),
         (
             2,
-            ["--listen", "127.0.0.1:0", "--tls", "/nonexistent"],
+            vec!["--listen", free, "--tls", "/nonexistent"],
             "TLS needs the CA's certificate",
         ),
     ] {
-        for verb in ["standby", "checkpointer"] {
-            let arguments = [&[verb, place], &arguments[..]].concat();
-            let (_, said) = run(code, &arguments);
-            assert!(said.contains(says), "{said}");
-            assert!(!path.exists(), "{arguments:?}");
-        }
+        let arguments = [&["store", "serve", &place], &arguments[..]].concat();
+        let (_, said) = run(code, &arguments);
+        assert!(said.contains(says), "{said}");
+        assert!(!path.exists(), "{arguments:?}");
     }
-    // One that is open elsewhere is told as a database is.
-    let held = sardonyx::Options::new().open_tables(&path).unwrap();
-    let (_, said) = run(3, &["standby", "--listen", "127.0.0.1:0", place]);
-    assert!(
-        said.contains(&format!("process {}", std::process::id())),
-        "{said}"
-    );
-    held.close().unwrap();
 }
 
 /// Starts debit-credit, waits until its database is there, sends it a signal, and returns what is left.
@@ -355,7 +318,7 @@ fn a_signal_that_ends_an_experiment_leaves_no_directory() {
         let left = interrupted(signal, &[]);
         assert!(left.is_empty(), "{signal}: {left:?}");
     }
-    // The standby's process and its directory go, too; so do the directories of other experiments.
+    // The other host's processes and directories go, too; so do the directories of other experiments.
     let left = interrupted(terminate, &["--configuration", "c"]);
     assert!(left.is_empty(), "{left:?}");
 }

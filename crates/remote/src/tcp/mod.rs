@@ -12,6 +12,8 @@
 //! - `message`: requests and answers as bytes; - `client`: the store's interface; - `server`: connections.
 
 mod client;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod message;
 mod server;
 #[cfg(test)]

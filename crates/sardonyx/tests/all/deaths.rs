@@ -6,12 +6,9 @@ use crate::common;
 use crate::common::{Model, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
 use crate::watched::WatchedDisk;
 use sardonyx::Error;
-use sardonyx_storage::checkpoint::{
-    CheckpointError, Image, RemoteCheckpointer, RemoteError, ShippedLog,
-};
-use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::checkpoint::CheckpointError;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::manifest::Manifest;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,40 +93,5 @@ fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
                 }
             }
         }
-    });
-}
-
-/// A standby's side that panics.
-#[derive(Debug)]
-struct DyingStandby;
-
-impl RemoteCheckpointer for DyingStandby {
-    fn fetch_image(&self, _: &Manifest, _: u64) -> Result<Image, RemoteError> {
-        unreachable!("the log reaches back")
-    }
-    fn run(&self, _: &ShippedLog) {
-        panic!("{PLANNED} of the standby's thread");
-    }
-}
-
-#[test]
-fn i7_the_death_of_the_standbys_thread_is_told_to_everybody() {
-    hide_planned_panics();
-    common::in_every_threaded_shape(|shape| {
-        let disk = SimulatedDisk::new(1, Faults::default());
-        let any: Arc<dyn Disk> = Arc::new(disk);
-        let options = options(shape).checkpoint_at(Arc::new(DyingStandby));
-        let database = options.open_tables_on(any).expect("opens");
-        // Until it has died.
-        while database.run(|_| Ok::<_, Error>(())).is_ok() {
-            std::thread::yield_now();
-        }
-        let error = database.run(|_| Ok::<_, Error>(())).unwrap_err();
-        let Some(LogError::ThreadDied { thread, .. }) = error.downcast_ref() else {
-            panic!("{error:?}")
-        };
-        assert_eq!(&**thread, "standby");
-        assert!(is_told(&database.checkpoint().unwrap_err()));
-        assert!(is_told(&database.close().unwrap_err()));
     });
 }

@@ -196,7 +196,7 @@ fn checkpoint(state: &State, out: &mut Exposition) {
     );
     out.gauge(
         "sardonyx_checkpoint_stopped",
-        "Whether checkpointing stopped for good, or the standby that has it is away.",
+        "Whether checkpointing stopped for good, or the store that frees the log gives no answer.",
         checkpoint.stopped,
     );
     out.gauge(
@@ -214,16 +214,16 @@ fn checkpoint(state: &State, out: &mut Exposition) {
         "Transactions in the log that a recovery would have to read now.",
         checkpoint.lag_transactions,
     );
-    if let Some(standby) = &state.standby {
+    if let Some(store) = &state.store {
         out.gauge(
-            "sardonyx_standby_connected",
-            "Whether the standby is there.",
-            standby.connected,
+            "sardonyx_store_answers",
+            "Whether the store that has the log answers.",
+            store.answers,
         );
         out.gauge(
-            "sardonyx_standby_lag_bytes",
-            "The log that the standby has not applied yet.",
-            standby.lag_bytes,
+            "sardonyx_store_lag_bytes",
+            "The durable log that the store has not yet.",
+            store.lag_bytes,
         );
     }
 }
@@ -326,18 +326,18 @@ fn clients(state: &State, out: &mut Exposition) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Histogram, Standby, Table};
+    use crate::state::{Histogram, Store, Table};
     use std::collections::BTreeSet;
 
     fn full() -> State {
         let mut state = State {
-            standby: Some(Standby::default()),
             host: Some(crate::state::Host {
                 entry: Some(7),
                 behind_seconds: Some(0.5),
                 base_age_seconds: Some(60.0),
                 ..Default::default()
             }),
+            store: Some(Store::default()),
             ..State::default()
         };
         state.log.write = Histogram {

@@ -34,11 +34,11 @@ pub struct State {
     pub stages: Stages,
     /// The checkpointing stage.
     pub checkpoint: Checkpoint,
-    /// The standby that has the checkpoints, if there is one.
-    pub standby: Option<Standby>,
     /// The host that this server is, if the database's log is in a store.
     #[serde(default)]
     pub host: Option<Host>,
+    /// The store that has the log, too, if there is one.
+    pub store: Option<Store>,
     /// What memory is used for.
     pub memory: Memory,
     /// How the database was opened.
@@ -141,12 +141,12 @@ pub struct Checkpoint {
     pub lag_transactions: u64,
 }
 
-/// The standby that has the checkpoints.
+/// The store that has the log, too.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Standby {
-    /// Whether it is there.
-    pub connected: bool,
-    /// The log that it has not applied yet.
+pub struct Store {
+    /// True if it answers, as far as it was asked.
+    pub answers: bool,
+    /// The durable log that it has not yet: what a takeover would lose with `--durable-at local`, else none.
     pub lag_bytes: u64,
     /// Transactions in it.
     pub lag_transactions: u64,

@@ -4,8 +4,8 @@
 //! that runs. So it is done by one reader at a time, and not on a thread that serves clients ([`crate::http`]).
 
 use super::{
-    Checkpoint, Clients, Errors, Histogram, Log, Memory, Readiness, Recovery, Stages, Standby,
-    State, Statement, Table,
+    Checkpoint, Clients, Errors, Histogram, Log, Memory, Readiness, Recovery, Stages, State,
+    Statement, Store, Table,
 };
 use crate::metrics::{FLIGHT_MICROSECONDS, Metrics, Protocol, ProtocolCounts};
 use crate::slow_statements::SlowStatement;
@@ -61,9 +61,9 @@ impl State {
             log: log(&statistics.log, engine),
             stages: stages(&statistics),
             checkpoint: checkpoint(&statistics, engine),
-            standby: standby(engine),
             // The server knows it.
             host: None,
+            store: store(engine),
             memory,
             recovery: Recovery {
                 seconds: tables.recovery().total_time().as_secs_f64(),
@@ -97,14 +97,14 @@ pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
         engine.commit().is_poisoned(),
         "the log is closed by an error: nothing is committed until the database is opened again",
     );
-    let at_standby = engine.checkpoint().is_at_standby();
+    let left_to_followers = engine.checkpoint().is_left_to_followers();
     let failed = engine.checkpoint().failure().is_some();
     note(
-        failed && at_standby,
-        "the standby is away: transactions go on until the log is full",
+        failed && left_to_followers,
+        "the store gives no answer, and only it frees the log: transactions wait, or go on until the log is full",
     );
     note(
-        failed && !at_standby,
+        failed && !left_to_followers,
         "checkpointing has stopped: transactions go on until the log is full",
     );
     note(
@@ -170,15 +170,15 @@ fn lag(engine: &EngineView) -> (u64, u64) {
     (end.lsn.0.saturating_sub(from.lsn.0), transactions)
 }
 
-fn standby(engine: &EngineView) -> Option<Standby> {
-    let stage = engine.checkpoint();
-    stage.is_at_standby().then(|| {
-        let (lag_bytes, lag_transactions) = lag(engine);
-        Standby {
-            connected: stage.failure().is_none(),
-            lag_bytes,
-            lag_transactions,
-        }
+fn store(engine: &EngineView) -> Option<Store> {
+    let in_store = engine.in_store()?;
+    // Read first: it moves, too, and is not to be beyond the end.
+    let state = in_store.state();
+    let end = engine.commit().durable();
+    Some(Store {
+        answers: state.trouble.is_none(),
+        lag_bytes: end.lsn.0.saturating_sub(state.end.lsn.0),
+        lag_transactions: end.transactions.saturating_sub(state.end.transactions),
     })
 }
 

@@ -59,9 +59,9 @@ pub enum CheckpointError {
         /// What it found last.
         cause: Arc<CheckpointError>,
     },
-    /// The checkpoints are taken at a standby, and it is not connected.
-    #[error("the checkpoints are taken by the standby, and that is away: {reason}")]
-    StandbyAway {
+    /// The log is freed by the store that has it, and that gives no answer.
+    #[error("the log here is freed by the store that has it, and that gives no answer: {reason}")]
+    StoreAway {
         /// Why.
         reason: Arc<str>,
     },

@@ -1,19 +1,17 @@
 //! The checkpoints' ledger: how far they are, whether one is wanted, and why none can be taken. The same
-//! wherever they are taken: the stripes of a [`super::CheckpointStage`] enter here what they did, and so does
-//! what carries the log to a standby ([`super::ShippedLog`]); whoever wants a checkpoint, waits for
-//! one, or needs room in the log looks here.
+//! wherever they are taken: the stripes of a [`super::CheckpointStage`] enter here what they did. If the checkpoints are
+//! left to those who follow the log in a store, what puts it there enters how far that is. Whoever wants a checkpoint,
+//! waits for one, or needs room in the log looks here.
 //!
 //! Invariant: I6 (the log is freed only up to what every entry allows).
 
-use super::{CheckpointError, Checkpointer, RemoteProgress};
+use super::{CheckpointError, Checkpointer};
 use crate::log::segment::Segments;
 use crate::log::supply::SegmentSupply;
 use crate::log::{LogError, LogPosition, Lsn};
 use sardonyx_base::events;
 use sardonyx_base::sync::{Condvar, Mutex};
-use sardonyx_base::user_code::wake;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// What is known of a database's checkpoints.
@@ -21,20 +19,20 @@ use std::time::{Duration, Instant};
 pub(super) struct Ledger {
     segments: Arc<Segments>,
     supply: Arc<SegmentSupply>,
-    /// One for each stripe; a single one if the checkpoints are taken at a standby.
+    /// One for each stripe; a single one, the store's, if the checkpoints are left to followers.
     entries: Mutex<Vec<Entry>>,
     changed: Condvar,
-    is_remote: bool,
-    /// Woken when a checkpoint is wanted of a standby.
-    asked: Mutex<Option<Waker>>,
+    is_of_store: bool,
 }
 
-/// What others see of a stripe, or of a standby.
+/// The state of a stripe, or of a store, as others see it.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     needed_from: LogPosition,
-    /// The group up to which the last complete checkpoint has everything.
+    /// The group up to which the last complete checkpoint, or the store, has everything.
     complete_from: LogPosition,
+    /// Up to where the log may go: what is before is written down as the store's. As `needed_from` for a stripe.
+    dispensable_before: LogPosition,
     complete: u64,
     blocks: u64,
     bytes: u64,
@@ -82,6 +80,7 @@ impl Entry {
         Entry {
             needed_from,
             complete_from,
+            dispensable_before: needed_from,
             complete: 0,
             blocks: 0,
             bytes: 0,
@@ -106,6 +105,16 @@ impl Entry {
             )
         }
     }
+
+    /// The place from which the log is needed without what is dispensable, and the one that answers the wish for room.
+    fn free_what_is_dispensable(&mut self) -> (LogPosition, LogPosition) {
+        self.needed_from = self.needed_from.max(self.dispensable_before);
+        match self.wanted {
+            None => (self.needed_from, self.complete_from),
+            // More will be freed.
+            Some(_) => (self.needed_from, self.needed_from),
+        }
+    }
 }
 
 impl Ledger {
@@ -114,26 +123,25 @@ impl Ledger {
         Self::new(entries, supply, false)
     }
 
-    /// The ledger of a standby, for which the log is kept from a place on until it says otherwise.
-    pub fn of_standby(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
+    /// The ledger of a store, for which the log is kept from a place on until it has that.
+    pub fn of_store(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
         let entry = Entry::at(needed_from, LogPosition::START);
         Self::new(vec![entry], supply, true)
     }
 
-    fn new(entries: Vec<Entry>, supply: Arc<SegmentSupply>, is_remote: bool) -> Self {
+    fn new(entries: Vec<Entry>, supply: Arc<SegmentSupply>, is_of_store: bool) -> Self {
         Ledger {
             segments: supply.segments().clone(),
             supply,
             entries: Mutex::new(entries),
             changed: Condvar::new(),
-            is_remote,
-            asked: Mutex::new(None),
+            is_of_store,
         }
     }
 
-    /// Whether the checkpoints are taken at a standby.
-    pub fn is_remote(&self) -> bool {
-        self.is_remote
+    /// True if the checkpoints are left to those who follow the log in a store.
+    pub fn is_of_store(&self) -> bool {
+        self.is_of_store
     }
 
     /// Before any lock is taken: a forked child has locks that are never given back.
@@ -142,17 +150,21 @@ impl Ledger {
         check.map_err(|forked| Arc::new(forked.into()))
     }
 
-    /// Notes that a checkpoint is wanted that has everything before `position`, and tells a standby.
+    /// Notes that a checkpoint is wanted that has everything before `position`. A store that has that already has no more
+    /// to do: the log that it makes dispensable goes at once.
     pub fn want(&self, position: LogPosition) {
-        for entry in self.entries.lock().iter_mut() {
-            // A standby that has it already is not asked again, and so would not answer.
-            if !self.is_remote || entry.complete_from.group < position.group {
+        let mut entries = self.entries.lock();
+        for entry in entries.iter_mut() {
+            if !self.is_of_store || entry.complete_from.group < position.group {
                 entry.wanted = entry.wanted.max(Some(position));
                 entry.try_now = true;
             }
         }
-        if let Some(standby) = self.asked.lock().take() {
-            wake(standby);
+        let of_store = entries.first_mut().filter(|_| self.is_of_store);
+        let freed = of_store.map(Entry::free_what_is_dispensable);
+        drop(entries);
+        if let Some((needed_from, answered)) = freed {
+            self.free(needed_from.lsn, answered);
         }
     }
 
@@ -299,54 +311,42 @@ impl Ledger {
         }
     }
 
-    // What a standby says.
+    // What puts the log into a store says.
 
-    /// What is wanted of the standby; the waker is woken when something else is.
-    pub fn wanted_of_standby(&self, waker: &Waker) -> Option<LogPosition> {
-        // Cloned and dropped without our lock: it is not our code.
-        let waker = waker.clone();
-        let before = self.asked.lock().replace(waker);
-        drop(before);
-        self.entries.lock().first().and_then(|entry| entry.wanted)
-    }
-
-    /// The standby has been heard.
-    pub fn standby_is_there(&self) {
-        for entry in self.entries.lock().iter_mut() {
-            entry.failure = None;
+    /// The store has the log up to `end`, and that it has what is before `recorded` is written down here. The log goes up
+    /// to there when room is wanted: until then an opening finds here what it needs.
+    pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
+        if !self.is_of_store {
+            return;
         }
-        self.supply.look_again();
-    }
-
-    /// The standby is away.
-    pub fn standby_is_away(&self, reason: Arc<str>) {
-        let error = Arc::new(CheckpointError::StandbyAway { reason });
-        for entry in self.entries.lock().iter_mut() {
-            entry.failure = Some(error.clone());
-        }
-        self.tell();
-    }
-
-    /// Takes a standby's report.
-    pub fn report(&self, progress: RemoteProgress) {
         let mut entries = self.entries.lock();
         let Some(entry) = entries.first_mut() else {
             return;
         };
-        let needed_from = progress.needed_from.max(entry.needed_from);
-        let wanted = entry.wanted;
-        *entry = Entry {
-            complete: progress.checkpoints,
-            blocks: progress.blocks,
-            bytes: progress.bytes,
-            wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
-            failure: entry.failure.take(),
-            ..Entry::at(needed_from, progress.complete_from)
-        };
+        entry.complete_from = entry.complete_from.max(end);
+        entry.dispensable_before = entry.dispensable_before.max(recorded);
+        if entry.wanted.is_none() {
+            return;
+        }
+        entry.wanted = entry.wanted.filter(|wanted| wanted.group > end.group);
+        let (needed_from, answered) = entry.free_what_is_dispensable();
         drop(entries);
-        // Not the group before, by which the standby's history is checked when it comes back.
-        let keep_from = Lsn(needed_from.lsn.0.saturating_sub(1));
-        self.free(keep_from, progress.complete_from);
+        self.free(needed_from.lsn, answered);
+    }
+
+    /// The store gives no answer for this reason; or does again.
+    pub fn store_is_away(&self, reason: Option<Arc<str>>) {
+        if !self.is_of_store {
+            return;
+        }
+        let away = reason.map(|reason| Arc::new(CheckpointError::StoreAway { reason }));
+        for entry in self.entries.lock().iter_mut() {
+            match entry.failure.as_deref() {
+                None | Some(CheckpointError::StoreAway { .. }) => entry.failure = away.clone(),
+                Some(_) => {}
+            }
+        }
+        self.tell();
     }
 
     // What everybody asks.
@@ -414,9 +414,8 @@ impl Ledger {
         let failed = entries.iter().find_map(|entry| entry.failure.as_deref());
         let waits = entries.iter().find_map(|entry| entry.waiting.as_ref());
         let reason = match (failed, waits) {
-            (Some(CheckpointError::StandbyAway { reason }), _) => format!(
-                "only the standby can free it, and that is away: {reason}; transactions go on when it \
-                 is back"
+            (Some(CheckpointError::StoreAway { reason }), _) => format!(
+                "only the store can free it, and that gives no answer: {reason}; transactions go on when it does"
             ),
             (Some(error), _) => {
                 format!("nothing can be freed, because checkpointing stopped: {error}")

@@ -12,8 +12,7 @@
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
 //! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
 //! - `settle`: checkpoints that an orderly end takes;
-//! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C); `seeds`: of what a standby
-//!   is made that has nothing.
+//! - [`CheckpointPlace`]: or left to who follows the log in a store (the TPK paper's configuration C).
 //!
 //! **Better than the source.** In the TPK paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -33,8 +32,7 @@ mod error;
 mod install;
 mod interval;
 mod ledger;
-pub mod remote;
-mod seeds;
+mod place;
 mod settle;
 pub mod shadow;
 pub mod slot;
@@ -45,9 +43,7 @@ pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
 pub use ledger::{CheckpointTotals, Waiting};
-pub use remote::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
-pub use remote::{ShippedGroup, ShippedLog};
-pub use seeds::{Seed, SeedError, SeedPages, SeedSource};
+pub use place::CheckpointPlace;
 pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;

@@ -20,10 +20,10 @@ const MUCH: u64 = 8;
 
 impl CheckpointStage {
     /// Before a close: finishes the checkpoints that are being written, and takes one where there is
-    /// much to redo, for at most `within`. `end`: the end of the durable log. At a standby, which goes
-    /// on by itself, there is nothing to do.
+    /// much to redo, for at most `within`. `end`: the end of the durable log. Where
+    /// followers take the checkpoints there is nothing to do.
     pub fn settle(&self, end: LogPosition, within: Duration) {
-        if self.is_at_standby() || within.is_zero() || self.failure().is_some() {
+        if self.is_left_to_followers() || within.is_zero() || self.failure().is_some() {
             return;
         }
         let started = Instant::now();
@@ -44,7 +44,7 @@ impl CheckpointStage {
 
     /// After an opening: asks for a checkpoint if much was redone, so that it need not be redone again.
     pub fn settle_after_opening(&self, end: LogPosition) {
-        if !self.is_at_standby() && self.is_much(self.complete_from(), end) {
+        if !self.is_left_to_followers() && self.is_much(self.complete_from(), end) {
             self.want(end);
         }
     }

@@ -17,7 +17,7 @@
 
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, Waiting};
-use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
+use super::{CheckpointError, Checkpointer, Progress};
 use crate::drive::Drive;
 use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
@@ -39,7 +39,7 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// The checkpointers of a database.
 #[derive(Debug)]
 pub struct CheckpointStage {
-    /// None if the checkpoints are taken at a standby.
+    /// None if the checkpoints are left to followers.
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
     interval: CheckpointInterval,
@@ -89,11 +89,10 @@ impl CheckpointStage {
         Self::with_ledger(ledger, checkpointers, feeds, interval, drive)
     }
 
-    /// The stage of a database whose checkpoints are taken at a standby: nothing runs here; the
-    /// log is needed from `needed_from` until the standby says otherwise.
-    pub fn at_standby(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
-        let ledger = Ledger::of_standby(needed_from, supply);
-        ledger.standby_is_away("it was not connected yet".into());
+    /// The stage of a database whose checkpoints are left to those who follow its log in a store: nothing runs here;
+    /// the log is needed from `needed_from` until the store has it ([`CheckpointStage::store_has`]).
+    pub fn left_to_followers(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
+        let ledger = Ledger::of_store(needed_from, supply);
         // There is nothing to begin here.
         let never = CheckpointInterval {
             bytes: u64::MAX,
@@ -132,16 +131,22 @@ impl CheckpointStage {
         }
     }
 
-    /// Whether the checkpoints, and the journal's archive, are at a standby.
-    pub fn is_at_standby(&self) -> bool {
-        self.ledger.is_remote()
+    /// True if the checkpoints, and the journal's archive, are left to followers.
+    pub fn is_left_to_followers(&self) -> bool {
+        self.ledger.is_of_store()
     }
 
-    /// What is known of the checkpoints.
-    pub(super) fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    /// The store has the log up to `end`, and up to `recorded` that is written down here: if the checkpoints are left to
+    /// followers, the log before that is freed when room is wanted.
+    pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
+        self.ledger.store_has(end, recorded);
     }
 
+    /// The store gives no answer for this reason; or does again. If the checkpoints are left to followers and the log is
+    /// full meanwhile, transactions are refused for this reason.
+    pub fn store_is_away(&self, reason: Option<Arc<str>>) {
+        self.ledger.store_is_away(reason);
+    }
     /// The number of stripes, and so of threads.
     pub fn stripes(&self) -> usize {
         self.stripes.len()
@@ -381,6 +386,16 @@ impl CheckpointStage {
         self.interval
     }
 
+    /// Nothing more comes into the store, if the log is closed: if the checkpoints are left to followers, a caller that waits
+    /// for one gets the error.
+    pub fn store_is_lost(&self, log: Result<(), LogError>) {
+        if let Err(reason) = log
+            && self.is_left_to_followers()
+        {
+            self.give_up(&reason);
+        }
+    }
+
     /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
     /// on the caller's time.
     ///
@@ -391,7 +406,7 @@ impl CheckpointStage {
         self.ledger.check_process()?;
         let before = self.ledger.attempts();
         self.want(position);
-        // At a standby there is nothing to pump here.
+        // Of what is left to followers there is nothing to pump here.
         let waits = self.drive.has_threads() || self.stripes.is_empty();
         loop {
             if !waits {
@@ -445,54 +460,14 @@ impl CheckpointStage {
         self.ledger.complete_from()
     }
 
-    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if that is at a standby.
+    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if the checkpoints are left to
+    /// followers.
     pub fn copy_bytes(&self) -> u64 {
         let bytes = |stripe: &Mutex<Stripe>| {
             let stripe = stripe.lock();
             stripe.checkpointer.shadow().store().bytes().len() as u64
         };
         self.stripes.iter().map(bytes).sum()
-    }
-
-    /// Up to where the log is applied to every stripe's DB'. Waits while a stripe writes a block.
-    pub fn applied(&self) -> LogPosition {
-        let positions = self
-            .stripes
-            .iter()
-            .map(|s| s.lock().checkpointer.position());
-        positions.min().unwrap_or(LogPosition::START)
-    }
-
-    /// What a standby says of its checkpoints to the primary.
-    pub fn progress(&self) -> RemoteProgress {
-        let needed_from = self.applied();
-        let complete_from = self.complete_from();
-        let totals = self.totals();
-        RemoteProgress {
-            needed_from,
-            complete_from,
-            checkpoints: totals.checkpoints,
-            blocks: totals.blocks,
-            bytes: totals.bytes,
-        }
-    }
-
-    /// Appends a part of a stripe's DB' to `into`: at most `bytes_max` bytes from `offset` on, none
-    /// beyond its end. Returns up to where the log is applied to them.
-    pub fn copy_shadow(
-        &self,
-        stripe: usize,
-        offset: u64,
-        bytes_max: usize,
-        into: &mut Vec<u8>,
-    ) -> LogPosition {
-        let state = self.stripes[stripe].lock();
-        let bytes = state.checkpointer.shadow().store().bytes();
-        let from = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(bytes.len());
-        into.extend_from_slice(&bytes[from..from.saturating_add(bytes_max).min(bytes.len())]);
-        state.checkpointer.position()
     }
 
     /// Whether a writeout is going on.

@@ -57,8 +57,8 @@ impl Background {
                 let (feeds, supply) = (feeds.clone(), supply.clone());
                 CheckpointStage::new(checkpointers, feeds, supply, interval, drive)
             }
-            CheckpointPlace::Standby(_) => {
-                CheckpointStage::at_standby(log_needed_from, supply.clone())
+            CheckpointPlace::Followers => {
+                CheckpointStage::left_to_followers(log_needed_from, supply.clone())
             }
         };
         Ok(Background {

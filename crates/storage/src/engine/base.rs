@@ -4,12 +4,12 @@
 //! checkpoint and an orderly end: what recovery makes of them is the database at the base's place. Whatever of a file is
 //! zeroes is left out.
 //!
-//! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`seed`]). What is
+//! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`marks`]). What is
 //! marked is begun again; a directory with data and without the mark has lost its manifest, and is left alone.
 
 use super::claiming::impossible;
 use super::opening::create_database;
-use super::{OpenError, RemoteLog, Replica, StorageOptions, seed};
+use super::{OpenError, RemoteLog, Replica, StorageOptions, marks};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use crate::journal::JOURNAL_DIRECTORY;
@@ -314,12 +314,12 @@ pub fn get_base(
     if manifest.identity != head.known.identity {
         return Err(damaged(format!("{} has another's manifest", name.head())));
     }
-    seed::clear_unfinished_seed(home)?;
+    marks::clear_unfinished(home)?;
     let (manifest, _) = places::make(home, &manifest, &options.directories)?;
-    seed::mark(&**home)?;
+    marks::mark(&**home)?;
     // What an interrupted creation left is no data.
     places::clear_parts(home)?;
-    seed::forget_store(home)?;
+    marks::forget_store(home)?;
     for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         home.create_directory(folder)?;
     }
@@ -335,7 +335,7 @@ pub fn get_base(
         home.sync_directory(folder)?;
     }
     manifest.write(&**home)?;
-    seed::forget_mark(&**home)?;
+    marks::forget_mark(&**home)?;
     Ok(manifest)
 }
 
@@ -409,7 +409,7 @@ pub(super) fn create_empty(
     options: &StorageOptions,
     stored: &Manifest,
 ) -> Result<Manifest, OpenError> {
-    seed::clear_unfinished_seed(home)?;
+    marks::clear_unfinished(home)?;
     // The log that the database had then is in the store, and not here.
     let empty = Manifest {
         log_end: LogPosition::START,

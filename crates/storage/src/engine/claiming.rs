@@ -20,11 +20,12 @@
 //! anything off: to follow alone is no reason to.
 
 use super::adopting::{adopt, check_member};
-use super::base::{check_base, manifest_from_store, newest_base};
+use super::base::manifest_from_store;
+use super::lacking::{self, is_in_store};
 use super::lagging::{GoingOn, go_on, may_begin_anew};
 use super::opening::new_manifest;
 use super::remote::RemoteLog;
-use super::{OpenError, Replica, StorageOptions, forks, seed};
+use super::{OpenError, Replica, StorageOptions, forks, marks};
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskLock};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
@@ -38,8 +39,7 @@ use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
-use crate::remote_log::position::EntryPosition;
-use crate::remote_log::shell::{Follower, RemoteWriter, ask, ask_boundary};
+use crate::remote_log::shell::{Follower, RemoteWriter, ask};
 use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
@@ -90,8 +90,17 @@ pub fn follow_store(
         return Err(impossible("no store is named whose log could be followed"));
     };
     // Until there is nothing here that is not compared: what follows can be followed.
-    let joining = Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none())?;
-    let replica = joining.into_replica(lock)?;
+    let join = || Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none());
+    let joining = join()?;
+    let compared = joining.known.log;
+    let replica = match joining.into_replica() {
+        Ok(replica) => replica,
+        Err(error) => {
+            lacking::begin_anew(home, options, remote, compared, error)?;
+            join()?.into_replica()?
+        }
+    };
+    let replica = replica.holding(lock);
     let known = *replica.known();
     let (store, patience) = (remote.store.clone(), remote.patience);
     let follower = Follower::new(store, known.identity, known.entry, patience);
@@ -246,12 +255,21 @@ impl<'a> Joining<'a> {
             {
                 (number, first)
             }
-            OpenError::StoreForked { source } if self.is_kept_aside()? && self.is_in_store()? => {
+            OpenError::StoreForked { source }
+                if self.is_kept_aside()? && is_in_store(self.remote, self.manifest.identity)? =>
+            {
                 events::warn!(
                     error = %source,
                     "the checkpoints or journals here have what another host went on without: this directory begins anew"
                 );
-                seed::begin_anew(&**self.home)?;
+                marks::begin_anew(&**self.home)?;
+                self.is_anew = true;
+                return self.begun_again();
+            }
+            // All that is here was compared, or is kept aside.
+            error @ OpenError::Recovery(_) if self.local.is_none() && !self.is_anew => {
+                let compared = self.known.log;
+                lacking::begin_anew(self.home, self.options, self.remote, compared, error)?;
                 self.is_anew = true;
                 return self.begun_again();
             }
@@ -315,19 +333,6 @@ impl<'a> Joining<'a> {
         };
         let forks = forks::forks(&**self.home)?;
         Ok(forks.iter().any(|fork| fork.first_group == ended))
-    }
-
-    /// True if the store has all that a new directory is made of: its newest base, read and whole, or its log from the
-    /// beginning on. What is here is deleted only then.
-    fn is_in_store(&self) -> Result<bool, OpenError> {
-        let (remote, identity) = (self.remote, self.manifest.identity);
-        match newest_base(remote, identity, |_| true)? {
-            Some((name, _)) => check_base(remote, identity, &name, |_| ()).map(|_| true),
-            None => {
-                let boundary = ask_boundary(&*remote.store, identity, &remote.patience)?;
-                Ok(boundary.next == EntryPosition::START.next)
-            }
-        }
     }
 
     /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
@@ -490,7 +495,7 @@ impl<'a> Joining<'a> {
 
     /// The copy, at the end of the store's log. What is only here may have been acknowledged, whatever the options say
     /// now: under others, or when there was no store.
-    fn into_replica(mut self, lock: Box<dyn DiskLock>) -> Result<Replica, OpenError> {
+    fn into_replica(mut self) -> Result<Replica, OpenError> {
         if let Some(mut local) = self.local.take()
             && local.reader.next_group()?.is_some()
         {
@@ -498,9 +503,9 @@ impl<'a> Joining<'a> {
         }
         if let Some(replica) = self.replica.take() {
             let known = replica.close();
-            return Replica::open(self.home, self.options, known, Some(lock));
+            return Replica::open(self.home, self.options, known, None);
         }
-        Replica::open(self.home, self.options, self.known, Some(lock))
+        Replica::open(self.home, self.options, self.known, None)
     }
 }
 

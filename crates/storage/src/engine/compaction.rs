@@ -15,8 +15,7 @@
 //!
 //! Invariants: no group of before is applied to the new pages, whatever is damaged later: the new blocks say that a
 //! complete checkpoint before theirs began at the same place, so a missing one is an error and never redone from older
-//! log; and redo passes over the pages' records of such groups ([`Compacted::group`]). A standby that has not got there
-//! is refused ([`crate::checkpoint::RemoteError::Compacted`]). Rows of journals are not touched: they are durable in
+//! log; and redo passes over the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they are durable in
 //! the archive before the log goes (I6).
 
 use super::Engine;
@@ -61,12 +60,6 @@ pub enum CompactionError {
     /// There is no memory for a copy of the pages.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The checkpoints are a standby's.
-    #[error(
-        "the checkpoints of this database are taken at a standby, which would not know the new pages: compact it \
-         without one, and give the standby a copy of the directory"
-    )]
-    AtStandby,
     /// The log is in a store, which has the groups that made the pages as they are, and hosts that follow them.
     #[error(
         "the log of this database is in a store, and its hosts would not know the new pages: a database whose log is in \
@@ -97,11 +90,8 @@ impl Engine {
     /// Checks that the database can be compacted.
     ///
     /// # Errors
-    /// [`CompactionError::AtStandby`], [`CompactionError::InStore`].
+    /// [`CompactionError::InStore`].
     pub fn check_compacts(&self) -> Result<(), CompactionError> {
-        if self.checkpoint().is_at_standby() {
-            return Err(CompactionError::AtStandby);
-        }
         match self.options.remote.is_some() {
             true => Err(CompactionError::InStore),
             false => Ok(()),
@@ -135,7 +125,7 @@ impl Engine {
     /// its copy is given back.
     ///
     /// # Errors
-    /// [`CompactionError::AtStandby`], [`CompactionError::InStore`]; what the log or the checkpoint says. The database is then closed.
+    /// [`CompactionError::InStore`]; what the log or the checkpoint says. The database is then closed.
     pub fn end(mut self) -> Result<Ended, CompactionError> {
         self.check_compacts()?;
         // The mark is in the checkpoint: the archive is to have every group.

@@ -1,7 +1,6 @@
 //! Why a database cannot be opened.
 
 use super::{AppendError, ReplicaError};
-use crate::checkpoint::RemoteError;
 use crate::disk::DiskError;
 use crate::log::LogError;
 use crate::manifest::ManifestError;
@@ -26,14 +25,6 @@ pub enum OpenError {
     /// Recovery failed.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
-    /// The standby holds the checkpoints, which are needed, but cannot be used.
-    #[error("this directory alone cannot be recovered ({local}); {source}")]
-    Standby {
-        /// Why not.
-        local: Box<RecoveryError>,
-        /// What is wrong with the standby.
-        source: RemoteError,
-    },
     /// Another process, or this one, has it open.
     #[error(
         "{file} is held{}: the database is open already; if a server has it, connect to that; else close it \
@@ -82,18 +73,16 @@ pub enum OpenError {
         /// What it should be.
         requirement: &'static str,
     },
-    /// Checkpoints at a standby were asked for without threads.
+    /// The checkpoints were to be left to followers of a log that is in no store.
     #[error(
-        "checkpoints at a standby need a thread that carries the log there: open the database in a \
-         shape with threads"
+        "checkpoints are left only to those who follow the log in a store: name the store, too, or take them here"
     )]
-    StandbyWithoutThreads,
-    /// Checkpoints at a standby were asked for of a database that several processes share.
+    FollowersWithoutStore,
+    /// The checkpoints of a database that several processes share were to be left to followers.
     #[error(
-        "a database that several processes share takes its checkpoints itself: open it alone to \
-         have them taken at a standby"
+        "a database that several processes share takes its checkpoints itself: open it alone to leave them to followers"
     )]
-    StandbyWhileShared,
+    FollowersWhileShared,
     /// A log in a store was asked for where it cannot be.
     #[error("the log cannot be in a store: {reason}")]
     StoreImpossible {
@@ -114,6 +103,16 @@ pub enum OpenError {
          them ({source}): move the directory away, and a new one is made from the store"
     )]
     StoreForked {
+        /// What recovery found.
+        source: RecoveryError,
+    },
+    /// The checkpoints were left to followers, and the directory alone is not enough any more.
+    #[error(
+        "this directory alone cannot be recovered ({source}), and it does not begin anew from the store by itself, since \
+         parts of it are elsewhere, or the store has neither a whole base nor its whole log: restore the store, or name \
+         an absent or empty directory, which is made from the store"
+    )]
+    Lacking {
         /// What recovery found.
         source: RecoveryError,
     },

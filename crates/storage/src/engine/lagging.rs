@@ -17,13 +17,13 @@
 //!
 //! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
 //!
-//! It is marked as one on the way first, and its manifest goes, so that it has no database ([`seed::begin_anew`]); the
+//! It is marked as one on the way first, and its manifest goes, so that it has no database ([`marks::begin_anew`]); the
 //! rest is what any new directory does, from any step on at which it was ended before ([`get_base`](super::base::get_base)).
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
 use super::base::{check_base, newest_base};
-use super::{OpenError, RemoteLog, StorageOptions, forks, seed};
+use super::{OpenError, RemoteLog, StorageOptions, forks, marks};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
 use crate::log::{LogError, LogPosition};
@@ -98,7 +98,7 @@ pub(super) fn go_on(
                 base_groups = known.log.group - 1,
                 "the store no longer has what follows the log here: this directory begins anew with the newest base"
             );
-            seed::begin_anew(&**home)?;
+            marks::begin_anew(&**home)?;
             Ok(GoingOn::Anew)
         }
         _ => Ok(GoingOn::Refused),

@@ -1,8 +1,8 @@
-//! Clearing what stands behind the end of a standby's log.
+//! Clearing what stands behind the end of the log of a copy that follows.
 //!
 //! A database counts up its incarnation when it is opened, so that whole groups behind the end of
-//! its log never chain onto what it writes next. A standby writes what it is sent, with the
-//! primary's incarnations; if its directory was opened as a database in between, leftovers of that
+//! its log never chain onto what it writes next. A copy that follows writes the groups of another host, with
+//! that one's incarnations; if its directory was opened as a database in between, leftovers of that
 //! may have a later incarnation. So they are overwritten before anything is appended.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};

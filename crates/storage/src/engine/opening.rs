@@ -4,13 +4,13 @@
 //! A new database's manifest is written last, when the first log segments are there: a crash before
 //! that leaves nothing that anyone was told of.
 //!
-//! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a standby
+//! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a copy that follows
 //! finds behind its log's end is cleared instead), I6.
 
 use super::compaction;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
-use super::{LOCK_FILE, OpenError, StorageOptions, seed};
+use super::{LOCK_FILE, OpenError, StorageOptions, marks};
 use crate::checkpoint::{CheckpointPlace, Checkpointer};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::JournalError;
@@ -20,7 +20,7 @@ use crate::log::reader::group_before;
 use crate::log::segment::{LOG_DIRECTORY, Segments};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::places::{self, Directories, Hold, PlaceLocks};
-use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
+use crate::recovery::{Recovered, recover, recover_without_copy};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::remote_log::known::{Known, STORE_FILE};
 use crate::store::PageStore;
@@ -39,8 +39,8 @@ pub(super) enum Writers {
     Alone,
     /// All processes that have it open.
     Shared,
-    /// A primary elsewhere, whose groups are received.
-    Primary,
+    /// Another host, whose groups are received.
+    Other,
 }
 
 /// A recovered database, of which nothing runs yet.
@@ -52,7 +52,7 @@ pub(super) struct Ready {
     pub checkpointers: Vec<Checkpointer>,
     /// Where the log ends.
     pub end: LogPosition,
-    /// The last group of a standby's log.
+    /// The last group of the log of a copy that follows.
     pub last: Option<GroupHeader>,
     /// From where the log is needed.
     pub needed_from: LogPosition,
@@ -71,11 +71,11 @@ pub(super) fn open(
 ) -> Result<Ready, OpenError> {
     let (mut manifest, is_new) = match writers {
         Writers::Alone | Writers::Shared => read_or_create(home, options, writers)?,
-        // Made only for a primary that has come: by `create_database`.
-        Writers::Primary => (Manifest::read(&**home)?, false),
+        // Made only from a store: by `create_database`.
+        Writers::Other => (Manifest::read(&**home)?, false),
     };
     // It is whole.
-    seed::forget_mark(&**home)?;
+    marks::forget_mark(&**home)?;
     let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
     let disk = &disk;
     compaction::finish(disk, &manifest, options.log_bytes_first)?;
@@ -100,7 +100,7 @@ pub(super) fn open(
     let end = recovered.end;
     // A new one was made with the incarnation of this opening.
     if !is_new {
-        if writers != Writers::Primary {
+        if writers != Writers::Other {
             // Counted up and stable before anything is appended: leftovers of this log never chain.
             manifest.incarnation = manifest.incarnation.max(end.incarnation) + 1;
         }
@@ -110,10 +110,10 @@ pub(super) fn open(
         compaction::remove_other_backups(&**disk, &manifest)?;
     }
     let mut last = None;
-    if writers == Writers::Primary {
+    if writers == Writers::Other {
         clear_leftovers(&**disk, manifest.log_layout(), end)?;
         last = group_before(&**disk, manifest.log_layout(), end)?;
-        // By the last group the primary knows this log's history.
+        // By the last group this log is compared.
         needed_from = last.map_or(needed_from, |last| needed_from.min(last.position_before()));
     }
     if let Some(known) = known {
@@ -144,26 +144,17 @@ fn recover_at(
     options: &StorageOptions,
     recovery: RecoveryOptions,
 ) -> Result<(Recovered, LogPosition), OpenError> {
-    let CheckpointPlace::Standby(standby) = &options.checkpoint else {
-        let recovered = recover(disk, manifest, recovery)?;
-        let needed_from = needed_from(&recovered.checkpointers, recovered.end);
-        return Ok((recovered, needed_from));
-    };
-    match recover_locally(disk, manifest, recovery) {
-        Ok(recovered) => {
+    match options.checkpoint {
+        CheckpointPlace::Local => {
+            let recovered = recover(disk, manifest, recovery)?;
+            let needed_from = needed_from(&recovered.checkpointers, recovered.end);
+            Ok((recovered, needed_from))
+        }
+        CheckpointPlace::Followers => {
+            let recovered = recover_without_copy(disk, manifest, recovery)?;
             let needed_from = recovered.report.redo_start;
             Ok((recovered, needed_from))
         }
-        Err(local @ (RecoveryError::LogFreed { .. } | RecoveryError::MissingBlock { .. })) => {
-            let image = standby
-                .fetch_image(manifest, options.memory_bytes_max)
-                .map_err(|source| OpenError::Standby {
-                    local: Box::new(local),
-                    source,
-                })?;
-            Ok(recover_from_image(disk, manifest, image)?)
-        }
-        Err(error) => Err(error.into()),
     }
 }
 
@@ -250,7 +241,7 @@ fn read_or_create(
     let limits = match writers {
         // Who writes alone keeps to the segments that are there.
         Writers::Alone => options.limits.within(manifest.segment_bytes),
-        Writers::Shared | Writers::Primary => options.limits,
+        Writers::Shared | Writers::Other => options.limits,
     };
     check_limits(options, &limits, manifest.segment_bytes)?;
     Ok((manifest, is_new))

@@ -127,28 +127,21 @@ impl StorageOptions {
         }
     }
 
-    /// How far apart checkpoints at a standby are, if that is chosen here; else it chooses itself.
-    pub(crate) fn standbys_checkpoint_interval(&self) -> Option<CheckpointInterval> {
-        let (bytes, transactions) = (
-            self.checkpoint_interval_bytes,
-            self.checkpoint_interval_transactions,
-        );
-        (bytes.is_some() || transactions.is_some()).then(|| CheckpointInterval {
-            bytes: bytes.unwrap_or(u64::MAX),
-            transactions: transactions.unwrap_or(u64::MAX),
-            follows_size: false,
-        })
+    /// The same of a copy that follows, which takes its checkpoints itself.
+    pub(crate) fn of_follower(&self) -> Self {
+        StorageOptions {
+            checkpoint: CheckpointPlace::Local,
+            ..self.clone()
+        }
     }
 
-    /// The most bytes of records of one transaction of those that may have a group for themselves. At a standby a
-    /// group is a message, which is not larger than a segment, and in a store it is in one entry: there none may.
+    /// The most bytes of records of one transaction of those that may have a group for themselves. In a store a group
+    /// is in one entry: there none may.
     pub(crate) fn transaction_bytes_max(&self, layout: LogLayout) -> usize {
         let shared = self.limits.transaction_bytes;
-        let most = match self.checkpoint {
-            CheckpointPlace::Local if self.remote.is_none() => {
-                large_bytes_max(layout, self.segments_max(layout)).max(shared)
-            }
-            CheckpointPlace::Local | CheckpointPlace::Standby(_) => shared,
+        let most = match self.remote {
+            None => large_bytes_max(layout, self.segments_max(layout)).max(shared),
+            Some(_) => shared,
         };
         most.min(usize::try_from(self.transaction_bytes_max).unwrap_or(usize::MAX))
     }

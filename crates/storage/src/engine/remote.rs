@@ -2,10 +2,12 @@
 
 use super::claiming::{Claimed, impossible};
 use super::{OpenError, StorageOptions};
+use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::segment::Segments;
 use crate::log::writer::LogWriter;
 use crate::remote_log::copy::{Closing, StoreCopy};
+use crate::remote_log::in_store::InStore;
 use crate::remote_log::objects::RemotePlace;
 use crate::remote_log::shell::Patience;
 use crate::supervisor::Threads;
@@ -72,6 +74,8 @@ pub(super) struct Remote {
     /// Until its thread runs.
     copy: Option<StoreCopy>,
     closing: Arc<Closing>,
+    in_store: Arc<InStore>,
+    stage: Arc<CheckpointStage>,
 }
 
 impl Remote {
@@ -79,16 +83,25 @@ impl Remote {
         remote: &RemoteLog,
         claimed: Claimed,
         disk: &Arc<dyn Disk>,
+        stage: &Arc<CheckpointStage>,
         segments: &Arc<Segments>,
     ) -> Self {
         let closing = Arc::<Closing>::default();
         let (writer, known) = (claimed.writer, claimed.known);
-        let copy = StoreCopy::new(writer, known, disk.clone(), segments, closing.clone());
+        let (disk, of_copy) = (disk.clone(), stage.clone());
+        let copy = StoreCopy::new(writer, known, disk, of_copy, segments, closing.clone());
         Remote {
+            stage: stage.clone(),
             durable_at: remote.durable_at,
+            in_store: copy.in_store().clone(),
             copy: Some(copy),
             closing,
         }
+    }
+
+    /// The progress of the store with the log.
+    pub fn in_store(&self) -> &Arc<InStore> {
+        &self.in_store
     }
 
     /// How the log is written: whether nothing is durable before the store has it, and this disk.
@@ -106,6 +119,7 @@ impl Remote {
             return;
         };
         let (commit, closing) = (commit.clone(), self.closing.clone());
+        let stage = self.stage.clone();
         let durable_at = self.durable_at;
         if durable_at == DurableAt::Remote {
             let commit = commit.clone();
@@ -122,6 +136,7 @@ impl Remote {
                     }
                 }
             }
+            stage.store_is_lost(commit.check());
             // What is not stable here is not known to be here.
             if commit.wait_until_stable(copy.known().log).is_ok() {
                 copy.record_all();

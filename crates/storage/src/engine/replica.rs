@@ -5,8 +5,9 @@
 //! recorded as known on, so that it can be compared with the store's), I7 (after a failure nothing more is applied; the
 //! next opening compares).
 
-use super::standby::BATCH_GROUPS_MAX;
-use super::{AppendError, OpenError, StandbyEngine, StorageOptions};
+use super::receiving::{BATCH_GROUPS_MAX, ReceivingEngine};
+use super::{AppendError, OpenError, StorageOptions};
+use crate::checkpoint::CheckpointTotals;
 use crate::disk::{Disk, DiskLock};
 use crate::log::group::GroupHeader;
 use crate::log::segment::LogPin;
@@ -34,8 +35,7 @@ pub enum ReplicaError {
 /// A copy of a database, kept by the log in a store.
 #[derive(Debug)]
 pub struct Replica {
-    engine: StandbyEngine,
-    session: u64,
+    engine: ReceivingEngine,
     known: Known,
     home: Arc<dyn Disk>,
     pin: Option<LogPin>,
@@ -54,20 +54,24 @@ impl Replica {
         known: Known,
         lock: Option<Box<dyn DiskLock>>,
     ) -> Result<Replica, OpenError> {
-        let engine = StandbyEngine::open(home, options)?;
+        let engine = ReceivingEngine::open(home, &options.of_follower())?;
         // Its recovery has made stable what was compared.
         known.write(&**home)?;
-        let (session, _) = engine.begin_session();
         Ok(Replica {
             pin: engine.pin(known.log.lsn),
             engine,
-            session,
             known,
             home: home.clone(),
             unrecorded_bytes: 0,
             record_bytes: record_bytes(options.log_bytes_max),
             lock,
         })
+    }
+
+    /// The same with the directory's lock, which the caller held.
+    pub(super) fn holding(mut self, lock: Box<dyn DiskLock>) -> Replica {
+        self.lock = Some(lock);
+        self
     }
 
     /// The database.
@@ -87,6 +91,11 @@ impl Replica {
             cause: error.to_string().into(),
         })?;
         Ok(stage.log_needed_from())
+    }
+
+    /// Its checkpoints since it was opened.
+    pub fn checkpoints(&self) -> CheckpointTotals {
+        self.engine.checkpoint().totals()
     }
 
     /// How far it is.
@@ -118,14 +127,14 @@ impl Replica {
 
     /// Where the log here ends.
     pub(super) fn end(&self) -> LogPosition {
-        self.engine.end().position
+        self.engine.end()
     }
 
     /// Appends groups of an entry.
     pub(super) fn append(&mut self, groups: &[(GroupHeader, &[u8])]) -> Result<(), ReplicaError> {
         for batch in groups.chunks(BATCH_GROUPS_MAX) {
             let bytes: Vec<&[u8]> = batch.iter().map(|(_, bytes)| *bytes).collect();
-            self.engine.append(self.session, &bytes)?;
+            self.engine.append(&bytes)?;
         }
         Ok(())
     }

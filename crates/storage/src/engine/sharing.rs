@@ -8,8 +8,7 @@
 //! instruction, the next holder of the lock writes that group again. One process at a time drives the
 //! work behind the log ([`super::Driver`], [`super::Election`]).
 //!
-//! The log, the backup and the manifest are those of every database, and so are recovery and the
-//! standby: such a directory opens with [`super::Engine`], and the other way round.
+//! The log, the backup and the manifest are those of every database, and so is recovery: such a directory opens with [`super::Engine`], and the other way round.
 //!
 //! ```
 //! use sardonyx_storage::engine::{StorageOptions, join, lock_opening, open_first};
@@ -160,14 +159,14 @@ pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
 /// The caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
 ///
 /// # Errors
-/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::StandbyWhileShared`]; and what
+/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::FollowersWhileShared`]; and what
 /// opening a database may give.
 pub fn open_first(
     disk: &Arc<dyn Disk>,
     options: &StorageOptions,
 ) -> Result<Option<FirstOpening>, OpenError> {
-    if let CheckpointPlace::Standby(_) = options.checkpoint {
-        return Err(OpenError::StandbyWhileShared);
+    if options.checkpoint == CheckpointPlace::Followers {
+        return Err(OpenError::FollowersWhileShared);
     }
     if options.remote.is_some() {
         let reason =

@@ -118,17 +118,6 @@ pub enum LogError {
         /// Why, and what to do.
         reason: Arc<str>,
     },
-    /// A standby lacks a group that spans segments, which is not sent to standbys.
-    #[error(
-        "group {number} of {bytes} bytes, a memory-mapped transaction larger than a log segment, cannot be \
-         sent to a standby: close the database and begin the standby with a copy of its directory"
-    )]
-    NotShipped {
-        /// The group's number.
-        number: u64,
-        /// Its length.
-        bytes: u64,
-    },
     /// The log was closed.
     #[error("the log is closed")]
     Closed,

@@ -1,7 +1,7 @@
 //! Following a log: its durable groups, in order, for a consumer. From memory, as they become durable
 //! ([`Feed`]); or read back from disk, for whoever comes later, does not share the writer's memory, or
 //! lags behind ([`Follower`]). A checkpointer has a [`Feed`]; what fills it is the writer, or a follower of
-//! the log that other processes write. What carries the log to a standby is a follower.
+//! the log that other processes write. What carries the log to a store is a follower.
 //!
 //! A consumer takes *all* that waits in its feed at once. The feed is bounded by the buffer pool.
 //!

@@ -15,7 +15,7 @@
 //! - [`supply`]: segments prepared ahead of the writers;
 //! - [`room`]: what a transaction needs in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
-//! - [`recent`]: the newest groups in memory, for the carrier of the log to a standby;
+//! - [`recent`]: the newest groups in memory, for the carrier of the log to a store;
 //! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.

@@ -1,7 +1,7 @@
-//! The newest commit groups in memory, for the carrier of the log to a standby: what was just written need
-//! not be read back from disk, and a group travels while it is being written here.
+//! The newest commit groups in memory, for the carrier of the log to a store that follows: what was just written need
+//! not be read back from disk.
 //!
-//! A group here may not be durable yet (I1): the carrier tells the other side when it is. The groups are bounded
+//! A group here may not be durable yet (I1): the carrier waits until it is. The groups are bounded
 //! in bytes (I10), the oldest go first; a carrier that lags reads the log from disk ([`super::follow`]). While
 //! nobody is there to carry them, none is kept; nor while the carrier lags, since it would have gone before
 //! the carrier came to it. That is known when a group goes that the carrier did not take; they are kept again
@@ -10,10 +10,8 @@
 use super::group::GroupHeader;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use sardonyx_base::user_code::wake;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 
 /// Bytes of groups that are kept.
 const BYTES_MAX: usize = 16 << 20;
@@ -42,7 +40,6 @@ struct State {
     bytes: usize,
     /// The number of the group that the carrier asked for last.
     wanted: u64,
-    carrier: Option<Waker>,
 }
 
 impl RecentGroups {
@@ -85,9 +82,6 @@ impl RecentGroups {
                 return;
             }
         }
-        let carrier = state.carrier.take();
-        drop(state);
-        carrier.into_iter().for_each(wake);
     }
 
     /// The group of this number, if it is here.
@@ -104,22 +98,6 @@ impl RecentGroups {
             self.is_near
                 .store(self.is_wanted.load(Ordering::SeqCst), Ordering::SeqCst);
         }
-    }
-
-    /// Ready if the group of this number is here; else the waker is woken when a group comes.
-    pub fn poll(&self, number: u64, waker: &Waker) -> Poll<()> {
-        // Cloned and dropped without our lock: it is not our code.
-        let waker = waker.clone();
-        let mut state = self.state.lock();
-        self.look(&mut state, number);
-        if state.groups.contains_key(&number) {
-            drop(state);
-            return Poll::Ready(());
-        }
-        let before = state.carrier.replace(waker);
-        drop(state);
-        drop(before);
-        Poll::Pending
     }
 }
 
@@ -182,7 +160,7 @@ mod tests {
         assert_eq!(kept(&recent), 1);
         assert!(recent.get(42).is_some(), "from memory again");
         // It waits at the end, and is given what comes.
-        assert!(recent.poll(43, Waker::noop()).is_pending());
+        assert!(recent.get(43).is_none());
         recent.put(&headers[42], &megabytes);
         assert!(recent.get(43).is_some());
         // And nobody is near who has gone.
@@ -190,24 +168,5 @@ mod tests {
         assert!(recent.get(43).is_none());
         recent.put(&headers[43], &[0; 10]);
         assert_eq!(kept(&recent), 0);
-    }
-
-    #[test]
-    fn the_carrier_is_woken_by_the_next_group() {
-        use std::sync::atomic::AtomicUsize;
-        #[derive(Default)]
-        struct Woken(AtomicUsize);
-        impl std::task::Wake for Woken {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let (recent, woken) = (RecentGroups::default(), Arc::new(Woken::default()));
-        recent.set_wanted(true);
-        let waker = Waker::from(woken.clone());
-        assert!(recent.poll(1, &waker).is_pending());
-        recent.put(&headers(1)[0], &[0; 10]);
-        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
-        assert!(recent.poll(1, &waker).is_ready());
     }
 }

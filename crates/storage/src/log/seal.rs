@@ -1,7 +1,7 @@
 //! The commit group in memory: being filled by the execution stage ([`GroupBuilder`]), then numbered
 //! and placed ([`Sequencer`]), then on its way to the disk ([`SealedGroup`]). Every group of every log is
 //! placed and encoded here: those of one process, those that a leader writes for several, and, as they
-//! were received, those of a standby.
+//! were received, those of a copy that follows.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" (the log buffer) and "Logging".
 

@@ -457,7 +457,7 @@ fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
     file.preallocate(to)
 }
 
-/// Holds the log back for a reader that cannot do without it: a standby that catches up.
+/// Holds the log back for a reader that cannot do without it: a copy in a store that catches up.
 #[derive(Debug)]
 pub struct LogPin {
     segments: Arc<Segments>,

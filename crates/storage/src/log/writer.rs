@@ -84,7 +84,7 @@ pub struct LogWriter {
     state: CacheLine<LogState>,
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
-    /// For the carrier of the log to a standby, if there is one.
+    /// For the carrier of the log to a store, if there is one.
     recent: OnceLock<Arc<RecentGroups>>,
     /// Groups on their way to a copy elsewhere, if there is one.
     remote: Option<GroupQueue>,
@@ -354,7 +354,7 @@ impl LogWriter {
         self.nudge_behind();
     }
 
-    /// The newest groups in memory, for the carrier of the log to a standby.
+    /// The newest groups in memory, for the carrier of the log to a store.
     pub fn recent(&self) -> &Arc<RecentGroups> {
         self.recent.get_or_init(Arc::default)
     }

@@ -42,7 +42,7 @@ pub use error::PlacesError;
 pub use find::{Place, find_for_reading, listed};
 pub use placed::PlacedDisk;
 
-pub(crate) use claim::{clear_parts, make, refuse_data, refuse_others};
+pub(crate) use claim::{clear_parts, make, refuse_others};
 pub(crate) use find::{Hold, find};
 pub(crate) use lock::PlaceLocks;
 

@@ -1,6 +1,5 @@
 //! Why a database cannot be recovered.
 
-use crate::checkpoint::RemoteError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
@@ -97,9 +96,6 @@ pub enum RecoveryError {
         /// The transactions that it says there were.
         recorded_transactions: u64,
     },
-    /// The standby's image cannot be used with this log.
-    #[error(transparent)]
-    Standby(#[from] RemoteError),
     /// A group's records cannot be decoded, although its checksum is right.
     #[error("group {group} at LSN {lsn}: {source}")]
     Record {

@@ -12,16 +12,16 @@
 //! Source: TPK paper, section 2, "Recovery".
 
 mod error;
-mod image;
 mod load;
 mod redo;
 mod report;
 mod segments;
 mod stable;
+mod without_copy;
 
 pub use error::RecoveryError;
-pub use image::{recover_from_image, recover_locally};
 pub use report::{RecoveryReport, StripeReport};
+pub use without_copy::recover_without_copy;
 
 use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;

@@ -16,15 +16,17 @@
 
 use super::RemoteLogError;
 use super::entry::EntryBuilder;
+use super::in_store::InStore;
 use super::known::Known;
 use super::shell::RemoteWriter;
+use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
 use crate::log::segment::{LogPin, Segments};
 use crate::log::writer::{LogWriter, RemoteCopy};
-use crate::log::{LogError, LogLayout};
+use crate::log::{LogError, LogLayout, LogPosition};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::Mutex;
@@ -118,7 +120,11 @@ pub struct StoreCopy {
     entry_bytes: u64,
     /// To be recorded when it is stable here.
     to_record: Option<Known>,
+    /// The end of the log that is recorded as the store's.
+    recorded: LogPosition,
     closing: Arc<Closing>,
+    in_store: Arc<InStore>,
+    stage: Arc<CheckpointStage>,
 }
 
 impl StoreCopy {
@@ -127,10 +133,12 @@ impl StoreCopy {
         writer: RemoteWriter,
         known: Known,
         disk: Arc<dyn Disk>,
+        stage: Arc<CheckpointStage>,
         segments: &Arc<Segments>,
         closing: Arc<Closing>,
     ) -> Self {
         let log_bytes = segments.segments_max() * segments.layout().segment_bytes;
+        stage.store_has(known.log, known.log);
         StoreCopy {
             entry_bytes: entry_bytes(writer.entry_bytes_max(), log_bytes),
             writer,
@@ -140,8 +148,16 @@ impl StoreCopy {
             unrecorded_bytes: 0,
             record_bytes: record_bytes(log_bytes),
             to_record: None,
+            recorded: known.log,
+            in_store: Arc::new(InStore::at(known.log)),
             closing,
+            stage,
         }
+    }
+
+    /// The progress of the store with the log, for others.
+    pub fn in_store(&self) -> &Arc<InStore> {
+        &self.in_store
     }
 
     /// How far the store has the log.
@@ -150,9 +166,11 @@ impl StoreCopy {
     }
 
     /// Behind an entry that is in the store, and these groups here.
-    fn is_there(&mut self, last: &GroupHeader, bytes: u64) {
+    fn is_there(&mut self, last: &GroupHeader, bytes: u64, time: Duration) {
         self.known.entry = self.writer.position();
         self.known.log = last.next_position();
+        self.in_store.has(self.known.log, time);
+        self.stage.store_has(self.known.log, self.recorded);
         self.unrecorded_bytes += bytes;
         if self.unrecorded_bytes >= self.record_bytes && self.to_record.is_none() {
             self.unrecorded_bytes = 0;
@@ -179,6 +197,8 @@ impl StoreCopy {
         match known.write(&*self.disk) {
             Ok(()) => {
                 self.to_record = None;
+                self.recorded = known.log;
+                self.stage.store_has(self.known.log, known.log);
                 self.pin.iter().for_each(|pin| pin.advance(known.log.lsn));
             }
             Err(error) => events::warn!(%error, "how far the store has the log is not recorded"),
@@ -195,14 +215,32 @@ impl StoreCopy {
         let most = self.entry_bytes;
         let mut follower = Follower::new(self.disk.clone(), layout, self.known.log);
         let mut waiting = EntryOfGroups::default();
+        let recent = log.recent();
+        recent.set_wanted(true);
         loop {
             let closed = closing.is_closed();
             let mut full = None;
+            let (mut groups, mut read_back) = (0, 0);
             while full.is_none() {
-                let Some((header, bytes)) = follower.next_group(log.durable())? else {
-                    break;
+                let (next, durable) = (follower.position().group, log.durable());
+                // What was written just now is still in memory.
+                full = match recent.get(next) {
+                    Some((header, bytes)) if next < durable.group => {
+                        follower.skip(&header);
+                        waiting.push(&header, &bytes, most)
+                    }
+                    _ => {
+                        let Some((header, bytes)) = follower.next_group(durable)? else {
+                            break;
+                        };
+                        read_back += 1;
+                        waiting.push(&header, bytes, most)
+                    }
                 };
-                full = waiting.push(&header, bytes, most);
+                groups += 1;
+            }
+            if groups > 0 {
+                self.in_store.count(groups, read_back);
             }
             match full.or_else(|| waiting.take()) {
                 Some(entry) => {
@@ -220,24 +258,35 @@ impl StoreCopy {
         }
     }
 
+    fn is_away(&self, reason: Option<Arc<str>>) {
+        self.in_store.is_away(reason.clone());
+        self.stage.store_is_away(reason);
+    }
+
     /// Puts an entry into the store, however long that takes while the database is open.
     fn put_patiently(&mut self, (entry, last): FullEntry) -> Result<(), LogError> {
         let bytes = entry.bytes();
         self.writer.begin(entry).map_err(poisoned)?;
         let patience = *self.writer.patience();
         let (began, mut pause, mut told) = (Instant::now(), patience.pause, Seldom::default());
+        let mut is_away = false;
         loop {
             match self.writer.try_to_finish() {
                 Ok(_) => {
                     if told.end() {
                         events::warn!(waited = ?began.elapsed(), "the log's store answers again");
                     }
-                    self.is_there(&last, bytes);
+                    if is_away {
+                        self.is_away(None);
+                    }
+                    self.is_there(&last, bytes, began.elapsed());
                     return Ok(());
                 }
                 Err(RemoteLogError::Store(error))
                     if error.is_unclear() && self.closing.is_waited_for(&patience.time_limit) =>
                 {
+                    is_away = true;
+                    self.is_away(Some(error.to_string().into()));
                     if told.is_due(Instant::now()) {
                         events::warn!(%error, waited = ?began.elapsed(), "the log's store is asked again");
                     }
@@ -253,6 +302,7 @@ impl StoreCopy {
 impl RemoteCopy for StoreCopy {
     fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
         let most = self.entry_bytes;
+        self.in_store.count(groups.len() as u64, 0);
         put_groups(groups, most, |full| self.put_patiently(full))
     }
 

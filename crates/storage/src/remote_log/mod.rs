@@ -19,7 +19,7 @@
 //! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
 //!   deletes its beginning: without I/O, clock and thread;
 //! - [`shell`]: runs them with a store, and waits; `ahead`: reads many entries at once; [`copy`]: as the copy of a log that is written here, without which
-//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that follows it;
+//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that follows it; [`in_store`]: how far that is;
 //! - [`base`]: a copy of the database in the store, with which a new one begins; [`known`]: how far a directory has the log; [`primary`]: which host serves the database.
 //!
 //! What holds, and why:
@@ -55,6 +55,7 @@ mod error;
 pub mod exchange;
 #[cfg(test)]
 mod exploration;
+pub mod in_store;
 pub mod known;
 pub mod memory;
 pub mod objects;

@@ -143,7 +143,7 @@ pub fn ask_boundary(
 /// So many looks in a row that find no entry, and the list is asked whether one is missing: a list costs more than a look.
 const LOOKS_UNTIL_LIST: u32 = 20;
 
-/// Who reads a log along, as a warm standby does.
+/// A reader of a log that grows, as a host that follows is.
 #[derive(Debug)]
 pub struct Follower {
     store: Arc<dyn RemoteStore>,

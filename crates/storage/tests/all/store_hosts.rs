@@ -1,8 +1,10 @@
 //! Three hosts of one database whose log is in a store, on simulated disks: they crash, are killed, follow and take over in any
-//! order, beside a store that loses answers, while bases are put there and what is before them is deleted at any moment.
+//! order, with checkpoints of their own or without, beside a store that loses answers, while bases are put there and what is
+//! before them is deleted at any moment.
 
 use crate::common::store::{Lossy, Primary, disk, follow, options};
 use sardonyx_base::random::Random;
+use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     DurableAt, KeepInStore, OpenError, Replica, StorageOptions, delete_past,
@@ -46,6 +48,8 @@ struct World {
     random: Random,
     hosts: Vec<Host>,
     options: StorageOptions,
+    /// True if a host that opens leaves the checkpoints to followers, now and then.
+    leaves: bool,
     /// Of which bases are made.
     maker: SimulatedDisk,
     next: u64,
@@ -75,7 +79,11 @@ impl World {
             // Also when another one serves.
             0 | 1 if host.open.is_none() => {
                 host.following = None;
-                match Primary::open(&host.disk, self.options.clone()) {
+                let mut options = self.options.clone();
+                if self.leaves && self.random.chance(2, 3) {
+                    options.checkpoint = CheckpointPlace::Followers;
+                }
+                match Primary::open(&host.disk, options) {
                     Ok(open) => {
                         self.counted.opened += 1;
                         let missing: Vec<_> = self
@@ -182,7 +190,7 @@ impl World {
     }
 }
 
-fn run(seed: u64, durable_at: DurableAt) -> Counted {
+fn run(seed: u64, durable_at: DurableAt, leaves: bool) -> Counted {
     let mut random = Random::new(seed);
     let store = Lossy::with_silence(random.below(20), seed);
     let hosts = (0..3).map(|host| Host {
@@ -194,6 +202,7 @@ fn run(seed: u64, durable_at: DurableAt) -> Counted {
         random,
         hosts: hosts.collect(),
         options: options(&store, durable_at),
+        leaves,
         maker: disk(seed ^ u64::MAX),
         next: 1,
         acknowledged: BTreeSet::new(),
@@ -235,8 +244,12 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     let mut all = Counted::default();
     for seed in seeds.clone() {
         println!("seed {seed}");
-        for durable_at in [DurableAt::Both, DurableAt::Remote] {
-            let counted = run(seed, durable_at);
+        for (durable_at, leaves) in [
+            (DurableAt::Both, false),
+            (DurableAt::Remote, false),
+            (DurableAt::Both, true),
+        ] {
+            let counted = run(seed, durable_at, leaves);
             all.opened += counted.opened;
             all.behind += counted.behind;
             all.trimmed += counted.trimmed;

@@ -5,5 +5,4 @@ mod common;
 mod connections;
 mod files;
 mod nodes;
-mod standby;
 mod store;

@@ -1,14 +1,15 @@
 //! A log at another host over TLS: a database whose log is there, and hosts that are refused.
 
 use crate::common::Authority;
-use sardonyx::hosts::RemoteLog;
+use sardonyx::disk::GroupLimits;
+use sardonyx::hosts::{DurableAt, RemoteLog};
 use sardonyx::{Options, record};
 use sardonyx_base::greeting::Trust;
 use sardonyx_base::transport::{Plain, Transport};
 use sardonyx_remote::{RemoteOptions, StoreServer, TcpLog};
 use sardonyx_storage::remote_log::memory::MemoryStore;
 use sardonyx_storage::remote_log::store::StoreError;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 record! {
@@ -61,6 +62,53 @@ fn a_database_whose_log_is_at_another_host_is_there_on_a_third() {
     let accounts = tables.table::<Account>().unwrap();
     assert_eq!(tables.run(|tx| tx.count(accounts)).unwrap(), 100);
     tables.close().unwrap();
+}
+
+#[test]
+fn a_database_whose_checkpoints_are_left_to_followers_gets_back_what_its_log_lacks() {
+    let machine = tempfile::tempdir().unwrap();
+    let bank = Authority::new("bank");
+    let (server, _store) = serve(Arc::new(bank.process()));
+    // Who says nothing keeps no host away.
+    let silent: Vec<_> = (0..48)
+        .map(|_| TcpStream::connect(server.address()).unwrap())
+        .collect();
+    let log = || RemoteLog {
+        durable_at: DurableAt::Local,
+        ..RemoteLog::new(Arc::new(open(&server, Arc::new(bank.process())).unwrap()))
+    };
+    let limits = GroupLimits {
+        group_bytes: 64 << 10,
+        transaction_bytes: 64 << 10,
+        depth: 2,
+        buffers: 6,
+    };
+    let options = || {
+        Options::new()
+            .segment_bytes(256 << 10)
+            .log_bytes_max(2 << 20)
+            .log_bytes_prepared(0)
+            .group_limits(limits)
+            .store(log())
+            .checkpoints_at_followers()
+    };
+    let path = machine.path().join("here");
+    let tables = options().open_tables(&path).unwrap();
+    let accounts = tables.table::<Account>().unwrap();
+    for id in 0..1500 {
+        let account = Account { id, balance: 1 };
+        tables.run(|tx| tx.insert(accounts, &account)).unwrap();
+    }
+    tables.checkpoint().unwrap();
+    tables.close().unwrap();
+    assert!(
+        !path.join("log/0000000000000000.log").exists(),
+        "it went round"
+    );
+    let tables = options().open_tables(&path).unwrap();
+    let accounts = tables.table::<Account>().unwrap();
+    assert_eq!(tables.run(|tx| tx.count(accounts)).unwrap(), 1500);
+    drop(silent);
 }
 
 #[test]

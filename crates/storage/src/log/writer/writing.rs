@@ -178,8 +178,7 @@ impl LogWriter {
         self.check()?;
         group.finish(self.stable_below() - 1);
         let header = group.header();
-        // Before the write, so that it travels to the standby meanwhile: a copy, since this buffer goes back to
-        // its pool. Only while a standby is there.
+        // A copy, since this buffer goes back to its pool. Only if somebody carries the log to a store.
         if let Some(recent) = self.recent.get() {
             recent.put(header, group.bytes());
         }

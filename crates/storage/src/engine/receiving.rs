@@ -1,21 +1,20 @@
-//! A standby's engine: an ordinary database's directory with the primary's identity, whose log is
-//! appended to with the groups that the primary sends, and whose checkpointers are fed from there.
+//! The engine of a copy that follows: an ordinary database's directory, whose log is appended to with the groups that
+//! another host wrote, and whose checkpointers are fed from there.
 //!
 //! A group is written as it was received, but for its `durable_number`: that speaks of
 //! the disk that the group is on, so here it says what *this* disk had durably. So any number of
 //! groups can be written with one sync, and a crash between them is the log's end and not damage
 //! (I4).
 //!
-//! Invariants: I2 (a group is fed to the checkpointers, and reported, after its sync), I6 (the log
-//! here is freed by the checkpoints here, but never the last group, by which the primary knows this
-//! log's history), I7 (after a failed write or sync nothing more is written), I10 (buffers).
+//! Invariants: I2 (a group is fed to the checkpointers after its sync), I6 (the log here is freed by the checkpoints here,
+//! but never the last group, by which it is compared), I7 (after a failed write or sync nothing more is written), I10 (buffers).
 //!
 //! Source: TPK paper, section 3, configuration C.
 
 use super::background::Background;
 use super::opening::{self, Ready, Writers};
 use super::{OpenError, StorageOptions};
-use crate::checkpoint::{CheckpointStage, RemoteProgress};
+use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::pool::BufferPool;
 use crate::log::seal::SealedGroup;
@@ -30,12 +29,12 @@ use sardonyx_base::sync::Mutex;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-/// The most groups that are given to [`StandbyEngine::append`] at once; fewer than there are buffers.
-pub const BATCH_GROUPS_MAX: usize = 8;
+/// The most groups that are given to [`ReceivingEngine::append`] at once; fewer than there are buffers.
+pub(super) const BATCH_GROUPS_MAX: usize = 8;
 
-/// An open standby's storage.
+/// The storage of an open copy.
 #[derive(Debug)]
-pub struct StandbyEngine {
+pub(super) struct ReceivingEngine {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     /// The log's end that the manifest records.
@@ -55,19 +54,8 @@ pub struct StandbyEngine {
 /// What whoever appends holds.
 #[derive(Debug)]
 struct Writing {
-    /// Counted up by every connection: what an older one still wants to append is refused.
-    session: u64,
     /// Keeps the last group in the log.
     pin: Option<LogPin>,
-}
-
-/// Where a standby's log ends, and the history checksum of the group before; 0 if there is none.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LogEnd {
-    /// The end.
-    pub position: LogPosition,
-    /// Of the last group ([`crate::log::group::GroupHeader::history_checksum`]).
-    pub last_checksum: u32,
 }
 
 /// Why groups were not appended.
@@ -95,13 +83,9 @@ pub enum AppendError {
         /// The number of the group that should come.
         expected: u64,
     },
-    /// A newer connection took over.
-    #[error("a newer connection of the primary took over")]
-    Superseded,
     /// An earlier write or sync failed (I7).
     #[error(
-        "the standby stopped after a failed write ({cause}): nothing it reported is lost; start it \
-         again when the cause is gone"
+        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is gone"
     )]
     Poisoned {
         /// The first failure.
@@ -109,8 +93,8 @@ pub enum AppendError {
     },
 }
 
-impl StandbyEngine {
-    /// Opens a standby's directory: recovers it like a database. The caller holds the lock. Of the options
+impl ReceivingEngine {
+    /// Opens the directory of a copy: recovers it like a database. The caller holds the lock. Of the options
     /// those count that are not fixed when a database is made.
     ///
     /// # Errors
@@ -118,8 +102,8 @@ impl StandbyEngine {
     pub fn open(
         home: &Arc<dyn Disk>,
         options: &StorageOptions,
-    ) -> Result<StandbyEngine, OpenError> {
-        let ready = opening::open(home, options, Writers::Primary)?;
+    ) -> Result<ReceivingEngine, OpenError> {
+        let ready = opening::open(home, options, Writers::Other)?;
         let Ready {
             manifest,
             checkpointers,
@@ -136,7 +120,6 @@ impl StandbyEngine {
         // Only the last group: a checkpoint must be able to free the rest of a log that is full.
         let pinned = last.map_or(needed_from.lsn, |last| last.lsn);
         let writing = Writing {
-            session: 0,
             pin: background.segments.pin(pinned),
         };
         let state = LogState::private(SharedEnd {
@@ -156,7 +139,7 @@ impl StandbyEngine {
         };
         let mut threads = Threads::new(supervisor);
         background.start(&mut threads);
-        Ok(StandbyEngine {
+        Ok(ReceivingEngine {
             disk,
             _places: places,
             recorded: Mutex::new(end),
@@ -189,38 +172,19 @@ impl StandbyEngine {
         }
     }
 
-    /// Begins a connection's work: nothing of an older one is appended from now on. Returns its
-    /// number, and where the log ends. Waits while groups are being written.
-    pub fn begin_session(&self) -> (u64, LogEnd) {
-        let mut writing = self.writing.lock();
-        writing.session += 1;
-        (writing.session, self.end())
-    }
-
     /// Where the durable log ends.
-    pub fn end(&self) -> LogEnd {
-        let end = self.state.end();
-        LogEnd {
-            position: end.position,
-            last_checksum: end.tail as u32,
-        }
+    pub fn end(&self) -> LogPosition {
+        self.state.end().position
     }
 
-    /// Appends groups, as they stand on the primary's disk, and returns when they are on stable storage.
+    /// Appends groups, as they stand on the other host's disk, and returns when they are on stable storage.
     /// At most [`BATCH_GROUPS_MAX`].
     ///
     /// # Errors
     /// If a group does not follow, or the log is full: the groups before it are appended. If the
     /// disk fails: nothing more is ever appended (I7).
-    pub fn append<G: AsRef<[u8]>>(
-        &self,
-        session: u64,
-        groups: &[G],
-    ) -> Result<LogPosition, AppendError> {
+    pub fn append<G: AsRef<[u8]>>(&self, groups: &[G]) -> Result<LogPosition, AppendError> {
         let mut writing = self.writing.lock();
-        if writing.session != session {
-            return Err(AppendError::Superseded);
-        }
         self.check()?;
         let mut ready = Vec::with_capacity(groups.len());
         let mut next = self.state.end().position;
@@ -299,7 +263,7 @@ impl StandbyEngine {
             return Ok(());
         };
         if let Err(error) = self.write_to_disk(self.state.end().position.group - 1, ready) {
-            events::error!(%error, "the standby's log is poisoned");
+            events::error!(%error, "the log of a copy is poisoned");
             self.poisoned.get_or_init(|| error.to_string().into());
             self.give_back(std::mem::take(ready));
             return Err(error.into());
@@ -354,11 +318,6 @@ impl StandbyEngine {
         self.background.segments.pin(lsn)
     }
 
-    /// How far its checkpoints are.
-    pub fn progress(&self) -> RemoteProgress {
-        self.background.stage.progress()
-    }
-
     /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
     /// still applied.
     pub fn close(&self) {
@@ -375,7 +334,7 @@ impl StandbyEngine {
     }
 }
 
-impl Drop for StandbyEngine {
+impl Drop for ReceivingEngine {
     fn drop(&mut self) {
         self.close();
     }

@@ -1,0 +1,14 @@
+//! Where the checkpoints of an open database are taken.
+//!
+//! Source: TPK paper, section 3, configuration C (checkpoints on another machine, which is fed by the log).
+
+/// Where the checkpoints of an open database are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CheckpointPlace {
+    /// Here: DB' and the backup are this process's.
+    #[default]
+    Local,
+    /// By who follows the log in the database's store: no DB' and no backup here. The log here is freed up to what the
+    /// store has. An opening that needs more takes it from the store, as a new directory does.
+    Followers,
+}

@@ -1,4 +1,0 @@
-//! libFuzzer's program for the target `standby`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| sardonyx_fuzz::run("standby", input));
