@@ -1,7 +1,10 @@
-//! A server's connections: a thread for each, until they end or the server does.
+//! A server's connections: a thread for each, until they end or the server does. The threads take none of the program's
+//! signals. A child that is forked from the server's process leaves all of it to that one.
 //!
 //! Bound (I10): so many connections at once; one more is closed at once.
 
+use crate::process::Process;
+use crate::signals;
 use crate::sync::futex::Mutex;
 use std::fmt;
 use std::io;
@@ -13,6 +16,7 @@ use std::thread::{self, JoinHandle};
 /// A server that listens. Dropped, it closes its connections, and waits for their threads.
 #[derive(Debug)]
 pub struct Listening {
+    process: Process,
     shared: Arc<Shared>,
     address: SocketAddr,
     thread: Option<JoinHandle<()>>,
@@ -53,10 +57,13 @@ impl Listening {
             open: Mutex::new(Vec::new()),
         });
         let listens = shared.clone();
+        // The threads of connections inherit it.
+        let _blocked = signals::block();
         let thread = thread::Builder::new()
             .name(name.into())
             .spawn(move || listens.listen(&listener))?;
         Ok(Listening {
+            process: Process::current(),
             shared,
             address,
             thread: Some(thread),
@@ -71,6 +78,11 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // Its locks may be taken for ever, and its connections are the parent's, too.
+            std::mem::forget((self.shared.clone(), self.thread.take()));
+            return;
+        }
         self.shared.stopping.store(true, Ordering::SeqCst);
         for (_, stream) in self.shared.open.lock().iter() {
             let _ = stream.shutdown(Shutdown::Both);

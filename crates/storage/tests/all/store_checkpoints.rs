@@ -229,6 +229,24 @@ fn a_checkpoint_is_there_when_the_store_has_the_log() {
 }
 
 #[test]
+fn groups_go_from_memory_to_a_store_that_follows_at_once() {
+    let store = Arc::new(Lossy::default());
+    let options = left_to_followers(&store, DurableAt::Local);
+    let first = Primary::open(&disk(1), options).unwrap();
+    let is_there = |number| {
+        first.commit(number).unwrap();
+        let durable = first.engine.commit().durable();
+        first.engine.checkpoint().take(durable).unwrap();
+        first.engine.in_store().unwrap().state().sent
+    };
+    // The thread that puts them there runs.
+    let before = is_there(1);
+    let after = (2..=50).map(is_there).last().unwrap();
+    assert_eq!(after.groups - before.groups, 49);
+    assert_eq!(after.groups_read_back, before.groups_read_back);
+}
+
+#[test]
 fn checkpoints_are_left_only_to_those_who_follow_a_store() {
     let options = StorageOptions {
         remote: None,

@@ -1,0 +1,96 @@
+//! A copy that follows a store, on a disk that crashes at any step or fails a sync: what it had applied is there afterwards, it
+//! goes on from there, and opened as the database it has all.
+
+use crate::common::store::{Lossy, Primary, disk, follow, options};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::{DurableAt, StorageOptions};
+use std::sync::Arc;
+
+/// More than the log of the copy has room for: a group has 4096 bytes.
+const LAST: u64 = 180;
+
+fn filled() -> StorageOptions {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let primary = Primary::open(&disk(1000), options.clone()).unwrap();
+    (1..=LAST).for_each(|number| primary.commit(number).unwrap());
+    drop(primary);
+    options
+}
+
+/// Applies what there is; returns how many transactions were, and whether all were.
+fn apply_all(disk: &SimulatedDisk, options: &StorageOptions) -> (u64, bool) {
+    let Ok((mut replica, mut follower)) = follow(disk, options) else {
+        return (0, false);
+    };
+    while let Some(entry) = follower.next_entry().unwrap() {
+        if replica.apply(&entry).is_err() {
+            // I7: nothing more is written.
+            assert!(replica.apply(&entry).is_err());
+            return (replica.known().log.transactions, false);
+        }
+    }
+    (replica.close().log.transactions, true)
+}
+
+/// On the disk after a crash: nothing is missing that was applied, and the rest comes.
+fn goes_on(after: &SimulatedDisk, options: &StorageOptions, applied: u64, what: &str) {
+    let (replica, _) = follow(after, options).unwrap();
+    let known = replica.known().log.transactions;
+    assert!(known >= applied, "{what}: {known} of {applied}");
+    drop(replica);
+    assert_eq!(apply_all(after, options), (LAST, true), "{what}");
+    let opened = Primary::open(after, options.clone()).unwrap();
+    assert!((1..=LAST).all(|number| opened.has(number)), "{what}");
+    opened.close();
+}
+
+#[test]
+fn i1_i6_a_crash_at_any_step_of_following_loses_nothing_that_was_applied() {
+    let options = filled();
+    let mut crashed = 0;
+    for seed in 0..3 {
+        let mut random = Random::new(seed);
+        let mut step = 1;
+        loop {
+            let crashing = disk(seed).restart(Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            });
+            let (applied, is_whole) = apply_all(&crashing, &options);
+            if !crashing.has_crashed() {
+                assert!(is_whole);
+                break;
+            }
+            crashed += 1;
+            let after = crashing.restart(Faults::default());
+            goes_on(
+                &after,
+                &options,
+                applied,
+                &format!("seed {seed}, step {step}"),
+            );
+            step += 1 + random.below(60);
+        }
+    }
+    assert!(crashed > 20, "{crashed}");
+}
+
+#[test]
+fn i7_a_copy_whose_sync_failed_writes_nothing_more_and_goes_on_when_it_is_opened_again() {
+    let options = filled();
+    let mut failed = 0;
+    for fail_sync_at in (0..200).step_by(9) {
+        let faults = Faults {
+            fail_sync_at: Some(fail_sync_at),
+            ..Faults::default()
+        };
+        let failing = SimulatedDisk::new(fail_sync_at, faults);
+        let (applied, is_whole) = apply_all(&failing, &options);
+        failed += u64::from(!is_whole);
+        let after = failing.restart(Faults::default());
+        goes_on(&after, &options, applied, &format!("sync {fail_sync_at}"));
+    }
+    assert!(failed > 5, "{failed}");
+}
