@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StoreOptions {
     /// Put the log into a store, too: s3://BUCKET/PREFIX, nats://HOST/STREAM, file:DIRECTORY or memory:NAME; each run has
-    /// a new part of it, which stays there
+    /// a new part of it, which stays there. tcp:// and copies: have no parts, so each run needs new servers
     #[arg(long, value_name = "PLACE", help_heading = "Store")]
     pub store: Option<String>,
     /// Where a transaction is durable when it is acknowledged [default: both]
@@ -51,7 +51,11 @@ impl StoreOptions {
         };
         let part = self.part.clone();
         let part = part.unwrap_or_else(|| format!("run-{:016x}", system_random()));
-        let place = format!("{}/{part}", place.trim_end_matches('/'));
+        // A server over TCP keeps one log: each run needs new ones.
+        let place = match place.starts_with("tcp:") || place.starts_with("copies:") {
+            true => place.clone(),
+            false => format!("{}/{part}", place.trim_end_matches('/')),
+        };
         let mut store = open(&place, &RemoteOptions::from_environment()?)?;
         if let Some(time) = self.put_time {
             store = Arc::new(Slowed { store, time });

@@ -3,7 +3,7 @@
 //! ```text
 //! DIRECTORY/entry/00000000000000000001     an entry
 //! DIRECTORY/boundary/00000000000000000001  a register; the last one counts
-//! DIRECTORY/primary/00000000000000000001   the other one
+//! DIRECTORY/primary/00000000000000000001   another one; `copies` is made when it is first written
 //! DIRECTORY/object/NAME                    the objects beside the log
 //! DIRECTORY/entry/new_RANDOM               while a file is written
 //! ```
@@ -81,7 +81,22 @@ impl DirectoryLog {
     fn sync_folders(&self) -> io::Result<()> {
         self.folders()
             .iter()
-            .try_for_each(|folder| sync_tree(folder))
+            .try_for_each(|folder| sync_tree(folder))?;
+        match sync_tree(&self.register(Register::Copies)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the folder of the register that few directories have, if this is the directory.
+    fn make_register(&self, register: Register) -> io::Result<()> {
+        let folder = self.register(register);
+        if register != Register::Copies || folder.is_dir() {
+            return Ok(());
+        }
+        fs::metadata(self.entries())?;
+        create_directory(&folder)?;
+        sync_directory(&self.directory)
     }
 
     /// Makes what belongs into the directory, which is there, durably.
@@ -407,7 +422,14 @@ impl RemoteStore for DirectoryLog {
     }
 
     fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
-        let last = self.last(&self.register(register));
+        let folder = self.register(register);
+        let last = match register {
+            Register::Copies => {
+                let found = self.found_in(&self.entries(), || self.last(&folder));
+                found.map(Option::flatten)
+            }
+            Register::Boundary | Register::Primary => self.last(&folder),
+        };
         let last = last.map_err(|error| self.failed("read a register", &error))?;
         Ok(last.map(|(number, bytes)| StoredRegister {
             bytes,
@@ -428,7 +450,9 @@ impl RemoteStore for DirectoryLog {
         let Some(expected) = expected else {
             return Ok(Swapped::Conflict);
         };
-        self.swap(&self.register(register), expected, bytes)
+        self.make_register(register)
+            .map_err(NotCreated::Before)
+            .and_then(|()| self.swap(&self.register(register), expected, bytes))
             .map_err(|error| self.not_created("replace a register", &error))
     }
 }

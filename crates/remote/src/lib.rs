@@ -10,6 +10,7 @@
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
+//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one says which of them count ([`Copies`]) | two hosts or more, each of which may be lost |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
@@ -84,6 +85,7 @@
 )]
 #![forbid(unsafe_code)]
 
+mod copies;
 mod directory;
 mod encrypted;
 mod host;
@@ -108,6 +110,7 @@ mod several;
 mod stable;
 mod tcp;
 
+pub use copies::{Copies, CopyRecord, SetRecord, Standing, copies_of};
 pub use directory::DirectoryLog;
 pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]

@@ -1,5 +1,6 @@
 //! Where a log is, as users write it.
 
+use crate::copies::Copies;
 use crate::directory::DirectoryLog;
 use crate::encrypted::{EncryptedLog, Keys};
 #[cfg(feature = "nats")]
@@ -83,7 +84,10 @@ pub fn open(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>
     })
 }
 
-fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlace>, StoreError> {
+pub(crate) fn open_plain(
+    place: &str,
+    options: &RemoteOptions,
+) -> Result<Arc<dyn RemotePlace>, StoreError> {
     // What does not begin as a place is not repeated: it may be a secret that went astray.
     let wrong = |place: &str, reason: &str| StoreError::Place {
         place: place.into(),
@@ -94,6 +98,7 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
         "s3" => open_s3(rest, options),
         "nats" | "tls" => open_nats(scheme == "tls", rest, options),
         "tcp" => open_tcp(rest, options),
+        "copies" => Ok(Copies::open(rest, options)?),
         "memory" if !rest.is_empty() => {
             let mut all = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(MemoryStore::named(place.into(), options.entry_bytes_max));
@@ -113,7 +118,8 @@ fn open_plain(place: &str, options: &RemoteOptions) -> Result<Arc<dyn RemotePlac
         )),
         _ => Err(wrong(
             "what was given",
-            "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, file:DIRECTORY, memory:NAME",
+            "places are s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, copies:KEEPER;COPY;COPY, \
+             file:DIRECTORY, memory:NAME",
         )),
     }
 }

@@ -32,7 +32,7 @@ mod exploration;
 pub mod inspect;
 pub mod journal;
 mod kinds;
-mod lines;
+pub mod lines;
 pub mod log;
 pub mod manifest;
 pub mod page;

@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Bytes that are not what was written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}")]
-pub(crate) struct Misread {
+pub struct Misread {
     /// The file.
     pub file: String,
     /// The line, from 1.
@@ -28,7 +28,7 @@ pub(crate) struct Misread {
 }
 
 /// The text with its last line, the checksum of all before.
-pub(crate) fn seal(mut text: String) -> String {
+pub fn seal(mut text: String) -> String {
     let checksum = crc32c::crc32c(text.as_bytes());
     writeln!(text, "checksum = {checksum:08x}").expect("a string takes everything");
     text
@@ -59,7 +59,7 @@ pub(crate) fn replace(disk: &dyn Disk, name: &str, new: &str, text: &str) -> Res
 
 /// The lines of a text, with where they are.
 #[derive(Debug)]
-pub(crate) struct Lines<'a> {
+pub struct Lines<'a> {
     file: &'a str,
     text: &'a str,
     line: usize,
@@ -67,6 +67,10 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// The lines of a file of this name.
+    ///
+    /// # Errors
+    /// It is no text.
     pub fn new(file: &'a str, bytes: &'a [u8]) -> Result<Self, Misread> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -112,6 +116,10 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Refuses a text whose last line is not the checksum of those before.
+    ///
+    /// # Errors
+    /// Where it is damaged.
     pub fn check_checksum(&self) -> Result<(), Misread> {
         const KEY: &str = "checksum = ";
         let start = self.text.rfind(KEY).unwrap_or(self.text.len());
@@ -132,6 +140,10 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The value of the line here, which must have this key.
+    ///
+    /// # Errors
+    /// It has another key, or another value.
     pub fn value<T>(&mut self, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Misread> {
         match self.text_of(key).and_then(parse) {
             Some(value) => {
@@ -163,6 +175,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Takes the line with the version of the format, which must be this.
+    ///
+    /// # Errors
+    /// It is another one.
     pub fn check_version(&mut self, version: u32) -> Result<(), Misread> {
         self.value("format_version", |text| {
             text.parse().ok().filter(|found: &u32| *found == version)
@@ -178,6 +193,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Refuses a text that is not this one, byte for byte.
+    ///
+    /// # Errors
+    /// Where they differ.
     pub fn check_is(self, expected: &str) -> Result<(), Misread> {
         match self.text == expected {
             true => Ok(()),

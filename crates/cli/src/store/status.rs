@@ -4,6 +4,7 @@ use super::{Place, shown_time};
 use sardonyx::hosts::primary;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
+use sardonyx_remote::{CopyRecord, RemoteOptions, copies_of};
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
 use sardonyx_storage::disk::RealDisk;
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 /// Say what is in a store: the database, which host serves it, its log and its bases.
 ///
 /// With --directory also how far a host's directory has the log, as it was last written down there, and what was cut off
-/// it: transactions that another host went on without, which may have been acknowledged.
+/// it: transactions that another host went on without, which may have been acknowledged. Of a log on several places
+/// (copies:) it says of each place since when it is in the set (in-sync), being filled (joining) or left out (out).
 ///
 /// Examples:
 ///   sardonyx store status s3://ledger/bank
@@ -44,6 +46,9 @@ struct Status {
     host: Option<String>,
     /// Whether it has handed over or ended in order.
     released: bool,
+    /// The places that have the log, of a store that keeps it on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies: Option<Vec<CopyOfLog>>,
     /// The host that is to serve instead.
     wanted: Option<String>,
     /// When the host that serves has given no sign for so long, another takes over.
@@ -59,6 +64,15 @@ struct Status {
     bases: Vec<Base>,
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<Directory>,
+}
+
+/// A place that has the log, or had it.
+#[derive(Debug, Serialize)]
+struct CopyOfLog {
+    place: String,
+    /// `in-sync`, `joining` or `out`.
+    standing: &'static str,
+    since: String,
 }
 
 /// A host's directory.
@@ -91,11 +105,23 @@ struct Base {
     bytes: u64,
 }
 
+impl From<&CopyRecord> for CopyOfLog {
+    fn from(copy: &CopyRecord) -> Self {
+        CopyOfLog {
+            place: copy.place.clone(),
+            standing: copy.standing.word(),
+            since: shown_time(copy.since),
+        }
+    }
+}
+
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let (remote, manifest) = self.place.database()?;
         let (store, patience) = (&remote.store, &remote.patience);
+        let set = copies_of(&store.place(), &RemoteOptions::from_environment()?)?;
+        let copies = set.map(|set| set.copies.iter().map(CopyOfLog::from).collect());
         let host = primary(&remote)?;
         let boundary = ask(patience, || store.read_register(Register::Boundary))?;
         let boundary = boundary.map(|stored| Boundary::decode(&stored.bytes));
@@ -118,6 +144,7 @@ impl Arguments {
             entry_bytes: 0,
             bases: Vec::new(),
             directory: None,
+            copies,
         };
         let mut from = first_entry;
         loop {
@@ -210,6 +237,10 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
         let remark = format!("behind entry {}, at least", directory.next_entry - 1);
         let lag = units::count(directory.lag_entries);
         sheet.remarked("entries not known here", lag, remark);
+    }
+    for copy in status.copies.iter().flatten() {
+        let remark = format!("{}, since {}", copy.place, copy.since);
+        sheet.remarked("copy", copy.standing, remark);
     }
     writeln!(output, "{sheet}")?;
     for kept in status

@@ -2,13 +2,16 @@
 //!
 //! A connection that has answered is kept for the next request, unless its server has closed it meanwhile. After any
 //! failure it is given up, and the request is not repeated.
+//!
+//! A client knows the store that it was opened with by a random number in the server's welcome, and asks no other one that
+//! is at the address later: in one that was emptied a number could be created again.
 
 use super::message::{Answer, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
 use crate::host::{ALLOW_PLAIN_VARIABLE, is_plain_allowed, is_this_host};
 use crate::place::RemoteOptions;
 use sardonyx_base::frame::{self, FrameError, Reader};
-use sardonyx_base::greeting::{GreetingError, Trust, send};
+use sardonyx_base::greeting::{GreetingError, Protocol, Trust, send};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::token::Token;
 use sardonyx_base::transport::{Connection, Plain, TransportError};
@@ -65,6 +68,8 @@ pub struct TcpLog {
     trust: Trust,
     request_limit: Duration,
     entry_bytes_max: u64,
+    /// The random number of the store there; 0 of a server that says none.
+    identity: u64,
     kept: Mutex<Vec<Box<dyn Connection>>>,
 }
 
@@ -85,13 +90,13 @@ impl TcpLog {
             trust,
             request_limit: options.request_limit,
             entry_bytes_max: 0,
+            identity: 0,
             kept: Mutex::default(),
         };
         let (connection, welcome) = log.connect().map_err(|error| log.not_opened(&error))?;
-        log.entry_bytes_max = Reader(&welcome)
-            .u64()
-            .unwrap_or_default()
-            .min(options.entry_bytes_max);
+        let (entry_bytes_max, identity) = read_welcome(&welcome);
+        log.entry_bytes_max = entry_bytes_max.min(options.entry_bytes_max);
+        log.identity = identity;
         log.keep(connection);
         Ok(log)
     }
@@ -101,7 +106,11 @@ impl TcpLog {
         let addresses = self.address.to_socket_addrs().map_err(failed)?;
         let mut last = None;
         for address in addresses {
-            match PROTOCOL.call(address, &self.trust, &[]) {
+            let protocol = Protocol {
+                within: PROTOCOL.within.min(self.request_limit),
+                ..PROTOCOL
+            };
+            match protocol.call(address, &self.trust, &[]) {
                 Ok((connection, welcome)) => {
                     let limit = Some(self.request_limit);
                     let socket = connection.socket();
@@ -151,13 +160,20 @@ impl TcpLog {
                 return Ok(kept);
             }
         }
-        let connected = self.connect().map(|(connection, _)| connection);
         // Nothing was asked for yet.
-        connected.map_err(|error| StoreError::NotNow {
+        let not_now = |reason| StoreError::NotNow {
             what: request.name(),
             place: self.place(),
-            reason: error.to_string(),
-        })
+            reason,
+        };
+        let connected = self.connect().map_err(|error| not_now(error.to_string()));
+        let (connection, welcome) = connected?;
+        match [read_welcome(&welcome).1, 0].contains(&self.identity) {
+            true => Ok(connection),
+            false => Err(not_now(
+                "another store is there than before: it was emptied, or its directory is another one".into(),
+            )),
+        }
     }
 
     fn keep(&self, connection: Box<dyn Connection>) {
@@ -206,6 +222,13 @@ impl TcpLog {
             }),
         }
     }
+}
+
+/// The most bytes of an entry, and the random number of the store.
+fn read_welcome(welcome: &[u8]) -> (u64, u64) {
+    let mut reader = Reader(welcome);
+    let mut next = || reader.u64().unwrap_or_default();
+    (next(), next())
 }
 
 /// Refuses an address that cannot be one, and one of another host unless that `may_leave` this one.

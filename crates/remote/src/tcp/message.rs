@@ -263,6 +263,7 @@ fn number_of(register: Register) -> u8 {
     match register {
         Register::Boundary => 0,
         Register::Primary => 1,
+        Register::Copies => 2,
     }
 }
 
@@ -270,6 +271,7 @@ fn register(reader: &mut Reader<'_>) -> Option<Register> {
     match reader.u8()? {
         0 => Some(Register::Boundary),
         1 => Some(Register::Primary),
+        2 => Some(Register::Copies),
         _ => None,
     }
 }
@@ -295,6 +297,7 @@ mod tests {
             Request::List(3),
             Request::Remove(vec![]),
             Request::ReadRegister(Register::Boundary),
+            Request::ReadRegister(Register::Copies),
             Request::SwapRegister(Register::Primary, None, b""),
             Request::SwapRegister(Register::Primary, Some(RegisterVersion("v".into())), b"b"),
             Request::CreateObject("bases/1", b"bytes"),
@@ -378,7 +381,7 @@ mod tests {
             &[11],
             &[255],
             &[1, 2],
-            &[5, 2],
+            &[5, 3],
             &[2, 255, 255, 255, 255],
         ] {
             assert!(Request::decode(body).is_err(), "{body:?}");

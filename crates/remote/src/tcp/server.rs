@@ -8,8 +8,9 @@ use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
 use sardonyx_base::frame;
 use sardonyx_base::greeting::{GreetingError, Trust, send};
 use sardonyx_base::listening::Listening;
+use sardonyx_base::random::system_random;
 use sardonyx_storage::remote_log::objects::RemotePlace;
-use sardonyx_storage::remote_log::store::StoreError;
+use sardonyx_storage::remote_log::store::{Appended, StoreError};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -31,6 +32,9 @@ const WRITE_MAX: Duration = Duration::from_secs(30);
 /// The most bytes of entries in one answer; one entry may be longer.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
+/// The object with the random number of the store.
+const IDENTITY_OBJECT: &str = "server/identity";
+
 /// Why a store cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,6 +42,9 @@ pub enum StoreServerError {
     /// The system refuses to listen.
     #[error("cannot listen for hosts: {0}")]
     Listen(#[source] io::Error),
+    /// The store does not say which one it is.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// A store that other hosts use. Dropped, it ends its connections; a request that was begun is done first.
@@ -48,15 +55,16 @@ impl StoreServer {
     /// Serves the store at a place, which has been probed, to hosts with this trust.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's; the store's.
     pub fn start(
         store: Arc<dyn RemotePlace>,
         listener: TcpListener,
         trust: Trust,
     ) -> Result<StoreServer, StoreServerError> {
         let served = AtomicUsize::new(0);
+        let welcome = welcome(&*store).map_err(StoreServerError::Store)?;
         let serve = move |socket| {
-            if let Err(error) = answer_all(&*store, &trust, &served, socket) {
+            if let Err(error) = answer_all(&*store, &welcome, &trust, &served, socket) {
                 ended(&error);
             }
         };
@@ -99,15 +107,27 @@ impl Drop for Served<'_> {
     }
 }
 
+/// What a client reads when it has connected: the most bytes of an entry, and the random number with which this store
+/// began. One that was emptied begins with another.
+fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
+    let drawn = system_random().to_le_bytes();
+    // That of several servers that start at once counts which was first.
+    let identity = match store.create_object(IDENTITY_OBJECT, &drawn)? {
+        Appended::Ok => drawn.to_vec(),
+        Appended::Conflict => store.read_object(IDENTITY_OBJECT)?.unwrap_or_default(),
+    };
+    let entry_bytes_max = store.entry_bytes_max().min(CONTENT_BYTES_MAX);
+    Ok([&entry_bytes_max.to_le_bytes()[..], &identity].concat())
+}
+
 fn answer_all(
     store: &dyn RemotePlace,
+    welcome: &[u8],
     trust: &Trust,
     served: &AtomicUsize,
     socket: TcpStream,
 ) -> Result<(), GreetingError> {
-    let entry_bytes_max = store.entry_bytes_max().min(CONTENT_BYTES_MAX);
-    let welcome = entry_bytes_max.to_le_bytes().to_vec();
-    let (mut stream, ()) = PROTOCOL.hear(socket, trust, |_| Ok(((), welcome)))?;
+    let (mut stream, ()) = PROTOCOL.hear(socket, trust, |_| Ok(((), welcome.to_vec())))?;
     // One more is closed, and asks again.
     let _served = Served::of(served).map_err(|reason| GreetingError::Refused { reason })?;
     let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));

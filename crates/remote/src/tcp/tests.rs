@@ -349,3 +349,24 @@ fn registers_and_objects_of_two_hosts_are_one() {
     assert!(other.create_object("../x", b"b").is_err());
     assert_eq!(other.list_objects("bases").unwrap().len(), 1);
 }
+
+#[test]
+fn a_client_asks_no_other_store_than_the_one_it_was_opened_with() {
+    let (kept, empty) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
+    let (server, address) = serve(&kept, None);
+    let log = TcpLog::open(&address, &options(trust(None))).unwrap();
+    log.append_at(1, b"one").unwrap();
+    drop(server);
+    let at = |store: &Arc<MemoryStore>| {
+        let listener = TcpListener::bind(&address).unwrap();
+        StoreServer::start(store.clone(), listener, trust(None)).unwrap()
+    };
+    let server = at(&empty);
+    let error = log.append_at(2, b"two").unwrap_err();
+    assert!(error.is_unclear(), "{error}");
+    assert!(error.to_string().contains("another store"), "{error}");
+    assert_eq!(empty.entries(), 0);
+    drop(server);
+    let _server = at(&kept);
+    assert_eq!(log.append_at(2, b"two").unwrap(), Appended::Ok);
+}

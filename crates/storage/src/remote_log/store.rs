@@ -1,6 +1,6 @@
 //! What is asked of a store that keeps a log.
 //!
-//! Numbers name entries, and beside them are two registers. What must hold of a store, and is probed by who speaks to
+//! Numbers name entries, and beside them are a few registers. What must hold of a store, and is probed by who speaks to
 //! one:
 //! - a number's bytes never change; of several that create under one number one succeeds;
 //! - a read gives what was created before it, and a swap of a register compares and changes at once;
@@ -26,6 +26,8 @@ pub enum Register {
     Boundary,
     /// Which host serves the database ([`super::primary`]).
     Primary,
+    /// Which of several places have the log, where a store keeps it on several.
+    Copies,
 }
 
 impl Register {
@@ -34,6 +36,7 @@ impl Register {
         match self {
             Register::Boundary => "boundary",
             Register::Primary => "primary",
+            Register::Copies => "copies",
         }
     }
 }

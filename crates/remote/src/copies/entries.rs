@@ -1,0 +1,271 @@
+//! The log on several places: appending as the writer, reading from the end of the chain.
+
+use super::Copies;
+use super::chain::{Along, Broken, Item};
+use super::keeper::{Replaced, View};
+use super::life::Life;
+use super::members::Wait;
+use super::planted::{self, Planted};
+use sardonyx_base::events;
+use sardonyx_base::sync::MutexGuard;
+use sardonyx_storage::remote_log::shell::now;
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use std::sync::Arc;
+
+/// So often a call goes on with a set that has changed meanwhile.
+pub(super) const ATTEMPTS: u32 = 16;
+
+/// What this process knows as the one that appends. Whoever holds its lock appends, or changes the register.
+#[derive(Debug, Default)]
+pub(super) struct Tenure {
+    /// The state on which appends go. None: it is to be taken, since another process may append by now, or the fate of
+    /// the last replacement is not known.
+    pub view: Option<Arc<View>>,
+    /// An entry of this process is on all copies since it became the writer, so those before it are fenced.
+    pub is_settled: bool,
+    /// The last number that is on all copies, as far as this process knows.
+    pub complete: u64,
+}
+
+impl Tenure {
+    /// Its state, if it may let copies in.
+    pub fn settled(&self, writer: u64) -> Option<&Arc<View>> {
+        let is_settled = self.is_settled || planted::is(Planted::JoinedBeforeFence);
+        let is_writer =
+            |view: &&Arc<View>| view.record.writer == writer || planted::is(Planted::NoWriter);
+        self.view.as_ref().filter(is_writer).filter(|_| is_settled)
+    }
+}
+
+/// What a look for the number says before this process becomes the writer.
+enum Taken {
+    View(Arc<View>),
+    /// Something is there already.
+    There,
+}
+
+impl Copies {
+    /// Makes this process the writer.
+    fn take(&self, tenure: &mut Tenure, number: u64) -> Result<Taken, StoreError> {
+        for _ in 0..ATTEMPTS {
+            let view = self.look()?;
+            if view.record.writer != self.process {
+                // A process that was superseded finds its successor's fence, and does not disturb it.
+                if matches!(self.read(number), Ok(Some(_))) {
+                    return Ok(Taken::There);
+                }
+                tenure.is_settled = false;
+            }
+            if planted::is(Planted::NoWriter) {
+                tenure.view = Some(view.clone());
+                return Ok(Taken::View(view));
+            }
+            let taken = view.record.taken(self.process);
+            if let Replaced::Done(view) = self.replace(&view, &taken)? {
+                tenure.view = Some(view.clone());
+                return Ok(Taken::View(view));
+            }
+        }
+        Err(self.changes("become the writer"))
+    }
+
+    /// Replaces a state of the register, and notes the one that is there then.
+    pub(super) fn replace(
+        &self,
+        view: &View,
+        record: &super::record::SetRecord,
+    ) -> Result<Replaced, StoreError> {
+        let replaced = self.keeper.replace(Some(&view.version), record)?;
+        let (Replaced::Done(there) | Replaced::Other(there)) = &replaced;
+        self.note(there);
+        Ok(replaced)
+    }
+
+    /// The error of a call during which the set changed again and again.
+    pub(super) fn changes(&self, what: &str) -> StoreError {
+        StoreError::NotNow {
+            what: what.into(),
+            place: self.place(),
+            reason: "the set of copies changes all the time".into(),
+        }
+    }
+
+    /// Leaves a copy out of the set of this state, unless it is the last one, or no other one answers. Whoever finds a copy
+    /// silent may do that: a smaller set has what the larger one had.
+    ///
+    /// # Errors
+    /// The copy's, if it stays; the keeper's.
+    pub(super) fn leave_out(
+        &self,
+        view: &View,
+        broken: &Broken,
+        complete: u64,
+    ) -> Result<Replaced, StoreError> {
+        let place = &broken.place;
+        let stays = || self.as_of_the_set(broken.error.clone());
+        let record = match view.record.without(place, complete, now()) {
+            Some(record) if broken.differs => record.distrusting(place),
+            Some(record) => record,
+            None => return Err(stays()),
+        };
+        let answers = |copy| {
+            let member = self.members.get(&record, copy, Wait::Short);
+            member.and_then(|member| member.read(1)).is_ok()
+        };
+        if !record.in_sync().any(answers) {
+            return Err(stays());
+        }
+        let replaced = self.replace(view, &record)?;
+        if let Replaced::Done(_) = &replaced {
+            let reason = broken.error.to_string();
+            events::warn!(copy = %place, reason, "a copy of the log is left out of the set");
+        }
+        Ok(replaced)
+    }
+
+    /// Another copy may do what one refuses, so only an error of the whole set is final.
+    pub(super) fn as_of_the_set(&self, error: StoreError) -> StoreError {
+        match error.is_unclear() {
+            true => error,
+            false => StoreError::NotNow {
+                what: "use a copy".into(),
+                place: self.place(),
+                reason: error.to_string(),
+            },
+        }
+    }
+
+    fn append_as_writer(
+        &self,
+        tenure: &mut MutexGuard<'_, Tenure>,
+        number: u64,
+        bytes: &[u8],
+    ) -> Result<Appended, StoreError> {
+        for _ in 0..ATTEMPTS {
+            let view = match &tenure.view {
+                Some(view) => view.clone(),
+                None => match self.take(tenure, number)? {
+                    Taken::View(view) => view,
+                    Taken::There => return Ok(Appended::Conflict),
+                },
+            };
+            let broken = match self.along(&view, Item::Entry(number), bytes, false) {
+                Ok(Along::Own) => {
+                    tenure.is_settled = true;
+                    tenure.complete = tenure.complete.max(number);
+                    return Ok(Appended::Ok);
+                }
+                Ok(Along::Others) => return Ok(Appended::Conflict),
+                Err(broken) => broken,
+            };
+            // Until the register says so, the copy counts.
+            tenure.view = None;
+            if broken.differs && self.look()?.version != view.version {
+                continue;
+            }
+            let complete = match tenure.is_settled {
+                true => tenure.complete,
+                false => 0,
+            };
+            match self.leave_out(&view, &broken, complete) {
+                Ok(Replaced::Done(view)) => tenure.view = Some(view),
+                Ok(Replaced::Other(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.changes("append an entry"))
+    }
+
+    /// Asks the last copy of the chain, and believes it if the set is still the same afterwards.
+    pub(super) fn ask_tail<T>(
+        &self,
+        ask: impl Fn(&Life) -> Result<T, StoreError>,
+        wait: Wait,
+    ) -> Result<T, StoreError> {
+        let mut view = self.view()?;
+        for _ in 0..ATTEMPTS {
+            let asked = match planted::is(Planted::ReadFromHead) {
+                true => view.record.in_sync().next(),
+                false => view.record.tail(),
+            };
+            let Some(copy) = asked else {
+                return Err(self.changes("read"));
+            };
+            let member = self.members.get(&view.record, copy, wait);
+            let answer = member.and_then(|member| ask(&member));
+            let now = match planted::is(Planted::ReadUnconfirmed) && answer.is_ok() {
+                true => view.clone(),
+                false => self.look()?,
+            };
+            if now.version != view.version {
+                view = now;
+                continue;
+            }
+            let error = match answer {
+                Ok(answer) => {
+                    self.members.heard(&copy.place);
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            let silent = self.members.unheard(&copy.place, &*self.time);
+            let broken = Broken {
+                place: copy.place.clone(),
+                error,
+                differs: false,
+            };
+            if silent < self.limits.read {
+                return Err(self.as_of_the_set(broken.error));
+            }
+            let (Replaced::Done(there) | Replaced::Other(there)) =
+                self.leave_out(&view, &broken, 0)?;
+            view = there;
+        }
+        Err(self.changes("read"))
+    }
+}
+
+impl RemoteStore for Copies {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn entry_bytes_max(&self) -> u64 {
+        self.entry_bytes_max
+    }
+
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.append_as_writer(&mut self.tenure.lock(), number, bytes)
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask_tail(|tail| tail.read(number), Wait::Short)
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.ask_tail(|tail| tail.read_several(numbers), Wait::Long)
+    }
+
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        self.ask_tail(|tail| tail.list(from), Wait::Long)
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.on_all(|member| member.remove(numbers))
+    }
+
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.keeper.0.read_register(register)
+    }
+
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.keeper.0.swap_register(register, expected, bytes)
+    }
+}

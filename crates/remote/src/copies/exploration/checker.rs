@@ -1,0 +1,149 @@
+//! The checker: what was acknowledged and what was read, held against what each process comes to.
+
+use sardonyx_storage::remote_log::entry::Entry;
+use sardonyx_storage::remote_log::position::EntryPosition;
+use std::collections::BTreeMap;
+
+/// What a run came upon.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Seen {
+    pub acknowledged: u64,
+    pub claims: u64,
+    pub fenced: u64,
+    pub left_out: u64,
+    pub joined: u64,
+    pub lives: u64,
+    pub emptied: u64,
+    pub late: u64,
+    pub killed: u64,
+    pub writers: u64,
+    pub gave_up: u64,
+}
+
+impl Seen {
+    pub fn counts(&self) -> [u64; 11] {
+        [
+            self.acknowledged,
+            self.claims,
+            self.fenced,
+            self.left_out,
+            self.joined,
+            self.lives,
+            self.emptied,
+            self.late,
+            self.killed,
+            self.writers,
+            self.gave_up,
+        ]
+    }
+
+    pub fn add(&mut self, other: &Seen) {
+        self.acknowledged += other.acknowledged;
+        self.claims += other.claims;
+        self.fenced += other.fenced;
+        self.left_out += other.left_out;
+        self.joined += other.joined;
+        self.lives += other.lives;
+        self.emptied += other.emptied;
+        self.late += other.late;
+        self.killed += other.killed;
+        self.writers += other.writers;
+        self.gave_up += other.gave_up;
+    }
+}
+
+/// The log as a process has it: the transaction of each entry, by its number; none for a fence.
+pub(super) type Applied = BTreeMap<u64, Option<u64>>;
+
+/// The transaction of an entry.
+pub(super) fn transaction_of(entry: &Entry) -> Option<u64> {
+    let bytes = entry.payload().try_into().ok()?;
+    Some(u64::from_le_bytes(bytes))
+}
+
+#[derive(Debug)]
+struct Claimed {
+    epoch: u64,
+    applied: Applied,
+}
+
+/// What a witness outside of all processes knows.
+#[derive(Debug, Default)]
+pub(super) struct Checker {
+    /// What was read first under each number.
+    read: BTreeMap<u64, Vec<u8>>,
+    /// The transaction and the epoch of what was acknowledged.
+    acknowledged: BTreeMap<u64, (u64, u64)>,
+    claimed: Vec<Claimed>,
+    pub seen: Seen,
+}
+
+impl Checker {
+    /// An entry was read.
+    pub fn read(&mut self, entry: &Entry) {
+        let number = entry.head().number;
+        let first = self.read.entry(number);
+        let first = first.or_insert_with(|| entry.bytes().to_vec());
+        assert!(
+            first == entry.bytes(),
+            "entry {number} was read as another one"
+        );
+        if let Some((transaction, _)) = self.acknowledged.get(&number) {
+            let is_it = transaction_of(entry) == Some(*transaction);
+            assert!(is_it, "entry {number} is not what was acknowledged");
+        }
+    }
+
+    /// An owner acknowledges the entry before this place.
+    pub fn acknowledge(&mut self, at: EntryPosition, transaction: u64) {
+        let number = at.next - 1;
+        self.seen.acknowledged += 1;
+        for later in self.claimed.iter().filter(|later| later.epoch > at.epoch.0) {
+            assert!(
+                later.applied.get(&number) == Some(&Some(transaction)),
+                "epoch {} acknowledges entry {number}, which epoch {} has not",
+                at.epoch,
+                later.epoch
+            );
+        }
+        let before = self.acknowledged.insert(number, (transaction, at.epoch.0));
+        assert_eq!(before, None, "entry {number} was acknowledged twice");
+        if let Some(read) = self.read.get(&number) {
+            let read = Entry::decode(read.clone()).expect("an entry");
+            let is_it = transaction_of(&read) == Some(transaction);
+            assert!(is_it, "entry {number} was read otherwise");
+        }
+    }
+
+    /// Whoever has claimed the log, with a fence before this place, has all that was acknowledged and all that was read.
+    pub fn claim(&mut self, at: EntryPosition, applied: Applied) {
+        self.seen.claims += 1;
+        let epoch = at.epoch.0;
+        let is_first = self.claimed.iter().all(|other| other.epoch != epoch);
+        assert!(is_first, "epoch {epoch} has two owners");
+        for (number, (transaction, before)) in &self.acknowledged {
+            assert!(
+                *before > epoch || applied.get(number) == Some(&Some(*transaction)),
+                "epoch {epoch} has not entry {number}, which epoch {before} acknowledged"
+            );
+        }
+        for (number, read) in self.read.range(at.next - 1..) {
+            let read = Entry::decode(read.clone()).expect("an entry");
+            assert!(
+                read.head().epoch.0 >= epoch,
+                "epoch {epoch} has not entry {number}, which was read"
+            );
+        }
+        self.claimed.push(Claimed { epoch, applied });
+    }
+
+    /// At the end: somebody has all that was acknowledged.
+    pub fn has_all(&self, who: &str, applied: &Applied) {
+        for (number, (transaction, _)) in &self.acknowledged {
+            assert!(
+                applied.get(number) == Some(&Some(*transaction)),
+                "{who} has not entry {number}, which was acknowledged"
+            );
+        }
+    }
+}

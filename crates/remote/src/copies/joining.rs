@@ -1,0 +1,407 @@
+//! A copy that is out comes back: filled beside the appends, then let in while none is on its way.
+//!
+//! ```text
+//!   out ─▶ joining ─▶ entries, objects ─▶ (appends wait) the last entries ─▶ in the set, at the end of the chain
+//!            ▲              └─▶ it has something else under a number: another life, which begins with nothing ─┐
+//!            └─────────────────────────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). Up to the number that
+//! the register says for a copy, what it has is not compared; all else is, byte by byte. Large objects are compared by name
+//! and length, since their names are their creators' own.
+
+use super::Copies;
+use super::chain::{Has, Item, put};
+use super::entries::Tenure;
+use super::keeper::{Replaced, View};
+use super::life::{LIFE_LAST, Life, mark_of, remove_earlier};
+use super::members::Wait;
+use super::planted::{self, Planted};
+use super::record::{CopyRecord, SetRecord, Standing};
+use sardonyx_base::events;
+use sardonyx_storage::remote_log::objects::RemoteObjects;
+use sardonyx_storage::remote_log::shell::now;
+use sardonyx_storage::remote_log::store::{Listed, RemoteStore, StoreError};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Entries that are copied in one step.
+const STEP_ENTRIES: usize = 64;
+
+/// Objects up to this length are compared byte by byte.
+const COMPARED_BYTES_MAX: u64 = 64 << 10;
+
+/// Before a copy that failed is tried again.
+const REST: Duration = Duration::from_secs(1);
+
+/// A copy that is being filled.
+#[derive(Debug)]
+pub(super) struct Filling {
+    place: String,
+    life: u64,
+    /// It has the entries before this number.
+    next: u64,
+    has_objects: bool,
+    /// How often it was behind when appends waited for it.
+    rounds: u32,
+}
+
+/// The copies that are filled, and those that are not tried for a while.
+#[derive(Debug, Default)]
+pub(super) struct Fillings {
+    filling: Option<Filling>,
+    rests: HashMap<String, Duration>,
+}
+
+/// How a step ended.
+#[derive(Debug)]
+enum Step {
+    More,
+    /// The copy has something else than the log.
+    Differs,
+    Joined,
+}
+
+/// What is filled, and from where.
+struct Way {
+    source: Arc<Life>,
+    target: Arc<Life>,
+    /// Up to here the target has what the log has.
+    complete: u64,
+}
+
+impl Way {
+    /// Copies these entries. False: the target has something else.
+    fn entries(&self, listed: &[Listed]) -> Result<bool, StoreError> {
+        let Some(first) = listed.first() else {
+            return Ok(true);
+        };
+        let there: HashSet<(u64, u64)> = self
+            .target
+            .list(first.number)?
+            .iter()
+            .map(|there| (there.number, there.bytes))
+            .collect();
+        let is_known = |entry: &Listed| {
+            let is_there = there.contains(&(entry.number, entry.bytes));
+            is_there && (entry.number <= self.complete || is_planted())
+        };
+        for entry in listed.iter().filter(|entry| !is_known(entry)) {
+            // None: it was deleted meanwhile.
+            let Some(bytes) = self.source.read(entry.number)? else {
+                continue;
+            };
+            let has = put(&*self.target, Item::Entry(entry.number), &bytes)?;
+            if has != Has::These && !is_planted() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Copies all objects, and deletes those that the source has not. False: the target has something else.
+    fn objects(&self) -> Result<bool, StoreError> {
+        let wanted = self.source.list_all_objects()?;
+        let there = self.target.list_all_objects()?;
+        let names: HashSet<&str> = wanted.iter().map(|object| &object.name[..]).collect();
+        let others = there
+            .iter()
+            .filter(|there| !names.contains(&there.name[..]));
+        let others: Vec<String> = others.map(|there| there.name.clone()).collect();
+        if !others.is_empty() {
+            self.target.remove_objects(&others)?;
+        }
+        for object in &wanted {
+            if object.bytes > COMPARED_BYTES_MAX && there.contains(object) {
+                continue;
+            }
+            let Some(bytes) = self.source.read_object(&object.name)? else {
+                continue;
+            };
+            let item = Item::Object(&object.name);
+            if put(&*self.target, item, &bytes)? != Has::These && !is_planted() {
+                return Ok(false);
+            }
+            // Deleted while it was copied: it would come back.
+            if self.source.read_object(&object.name)?.is_none() {
+                self.target
+                    .remove_objects(std::slice::from_ref(&object.name))?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn is_planted() -> bool {
+    planted::is(Planted::JoinedWithoutComparing)
+}
+
+impl Copies {
+    /// Does the next step for a copy that is out. Returns true if there is more to do at once.
+    ///
+    /// # Errors
+    /// The keeper's; a copy's, which is tried again later.
+    pub(super) fn maintain(&self) -> Result<bool, StoreError> {
+        let mut fillings = self.fillings.lock();
+        let Some(view) = self.writers_view()? else {
+            fillings.filling = None;
+            return Ok(false);
+        };
+        let filling = fillings.filling.take();
+        let is_current = |filling: &Filling| {
+            let mut joining = view.record.standing(Standing::Joining);
+            joining.any(|copy| copy.place == filling.place && copy.life == filling.life)
+        };
+        let mut filling = match filling.filter(is_current) {
+            Some(filling) => filling,
+            None => match self.begin(&view, &mut fillings.rests)? {
+                Some(filling) => filling,
+                None => return Ok(false),
+            },
+        };
+        let step = self.step(&mut filling).and_then(|step| match step {
+            Step::Differs => {
+                filling = self.in_another_life(&filling)?;
+                Ok(Step::More)
+            }
+            step => Ok(step),
+        });
+        match step {
+            Ok(Step::More | Step::Differs) => fillings.filling = Some(filling),
+            Ok(Step::Joined) => {
+                events::info!(copy = %filling.place, "a copy of the log is in the set again");
+                if filling.life > 1
+                    && let Err(error) = self.clear(&filling)
+                {
+                    events::warn!(%error, "what a copy had in an earlier life is not deleted");
+                }
+            }
+            Err(error) => {
+                let until = self.time.elapsed() + REST;
+                fillings.rests.insert(filling.place.clone(), until);
+                self.stand(&filling.place, Standing::Out, filling.life)?;
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The register's state, if this process may let copies in.
+    fn writers_view(&self) -> Result<Option<Arc<View>>, StoreError> {
+        // Others than the writer ask nothing of the keeper.
+        let is_settled =
+            |tenure: &Tenure| tenure.is_settled || planted::is(Planted::JoinedBeforeFence);
+        if !is_settled(&self.tenure.lock()) {
+            return Ok(None);
+        }
+        let there = self.look()?;
+        let mut tenure = self.tenure.lock();
+        let is_writer = there.record.writer == self.process || planted::is(Planted::NoWriter);
+        if !is_writer || !is_settled(&tenure) {
+            return Ok(None);
+        }
+        match &tenure.view {
+            Some(view) if view.record.generation >= there.record.generation => {}
+            // Another process left a copy out.
+            Some(_) => tenure.view = Some(there),
+            // The fate of the last replacement is not known: one that succeeds now decides it.
+            None => {
+                let taken = there.record.taken(self.process);
+                if let Replaced::Done(view) = self.replace(&there, &taken)? {
+                    tenure.view = Some(view);
+                }
+            }
+        }
+        Ok(tenure.settled(self.process).cloned())
+    }
+
+    /// Changes the register as its writer. False: it may not any more, or something else has changed.
+    fn change(
+        &self,
+        tenure: &mut Tenure,
+        change: impl FnOnce(&SetRecord) -> SetRecord,
+    ) -> Result<bool, StoreError> {
+        let Some(view) = tenure.settled(self.process).cloned() else {
+            return Ok(false);
+        };
+        // If there is no answer, it is not known who counts.
+        tenure.view = None;
+        match self.replace(&view, &change(&view.record))? {
+            Replaced::Done(view) => {
+                tenure.view = Some(view);
+                Ok(true)
+            }
+            Replaced::Other(view) => {
+                let is_writer = view.record.writer == self.process;
+                tenure.view = is_writer.then_some(view);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Has a copy that is not in the set stand otherwise. False: it is in the set, or this process may not.
+    fn stand(&self, place: &str, standing: Standing, life: u64) -> Result<bool, StoreError> {
+        let mut tenure = self.tenure.lock();
+        let is_in = |view: &Arc<View>| view.record.in_sync().any(|copy| copy.place == place);
+        if tenure.settled(self.process).is_none_or(is_in) {
+            return Ok(false);
+        }
+        self.change(&mut tenure, |record| {
+            record.with(place, standing, life, now())
+        })
+    }
+
+    /// Begins to fill a copy that is out.
+    fn begin(
+        &self,
+        view: &View,
+        rests: &mut HashMap<String, Duration>,
+    ) -> Result<Option<Filling>, StoreError> {
+        let time = self.time.elapsed();
+        rests.retain(|_, until| *until > time);
+        let record = &view.record;
+        let joining = record.standing(Standing::Joining);
+        let mut waiting = joining.chain(record.standing(Standing::Out));
+        let Some(copy) = waiting.find(|copy| !rests.contains_key(&copy.place)) else {
+            return Ok(None);
+        };
+        match self.begin_with(record, copy) {
+            Ok(filling) => Ok(filling),
+            Err(error) => {
+                rests.insert(copy.place.clone(), time + REST);
+                Err(error)
+            }
+        }
+    }
+
+    fn begin_with(
+        &self,
+        record: &SetRecord,
+        copy: &CopyRecord,
+    ) -> Result<Option<Filling>, StoreError> {
+        let place = self.members.place(&copy.place)?;
+        let mark = place.read_object(&mark_of(record.identity, copy.life))?;
+        let filling = Filling {
+            place: copy.place.clone(),
+            life: copy.life,
+            next: 1,
+            has_objects: false,
+            rounds: 0,
+        };
+        match mark.is_some() || planted::is(Planted::EmptyTrusted) {
+            true => {
+                let joins = self.stand(&copy.place, Standing::Joining, copy.life)?;
+                Ok(joins.then_some(filling))
+            }
+            // It was emptied.
+            false => self.in_another_life(&filling).map(Some),
+        }
+    }
+
+    /// Lets a copy begin again, with nothing.
+    fn in_another_life(&self, filling: &Filling) -> Result<Filling, StoreError> {
+        let life = filling.life + 1;
+        if life > LIFE_LAST {
+            return Err(StoreError::Setup {
+                place: filling.place.clone(),
+                reason: "it has begun too often: empty it".into(),
+            });
+        }
+        let identity = self.view()?.record.identity;
+        let place = self.members.place(&filling.place)?;
+        place.create_object(&mark_of(identity, life), b"")?;
+        match self.stand(&filling.place, Standing::Joining, life)? {
+            true => Ok(Filling {
+                place: filling.place.clone(),
+                life,
+                next: 1,
+                has_objects: false,
+                rounds: 0,
+            }),
+            false => Err(self.changes("let a copy in")),
+        }
+    }
+
+    /// From the last copy of the chain, whose entries all have, to the one that joins.
+    fn way(&self, view: &View, filling: &Filling) -> Result<Way, StoreError> {
+        let changes = || self.changes("let a copy in");
+        let record = &view.record;
+        let tail = record.tail().ok_or_else(changes)?;
+        let mut joining = record.standing(Standing::Joining);
+        let copy = joining.find(|copy| copy.place == filling.place && copy.life == filling.life);
+        let copy = copy.ok_or_else(changes)?;
+        Ok(Way {
+            source: self.members.get(record, tail, Wait::Long)?,
+            target: self.members.get(record, copy, Wait::Long)?,
+            complete: copy.complete,
+        })
+    }
+
+    fn step(&self, filling: &mut Filling) -> Result<Step, StoreError> {
+        let view = self.tenure.lock().settled(self.process).cloned();
+        let view = view.ok_or_else(|| self.changes("let a copy in"))?;
+        let way = self.way(&view, filling)?;
+        let mut listed = way.source.list(filling.next)?;
+        listed.truncate(STEP_ENTRIES);
+        if let Some(last) = listed.last() {
+            if !way.entries(&listed)? {
+                return Ok(Step::Differs);
+            }
+            filling.next = last.number + 1;
+            return Ok(Step::More);
+        }
+        if !filling.has_objects {
+            if !way.objects()? {
+                return Ok(Step::Differs);
+            }
+            filling.has_objects = true;
+            return Ok(Step::More);
+        }
+        self.let_in(filling)
+    }
+
+    /// While no append is on its way: the last entries, then the register.
+    fn let_in(&self, filling: &mut Filling) -> Result<Step, StoreError> {
+        let mut tenure = self.tenure.lock();
+        let view = tenure.settled(self.process).cloned();
+        let view = view.ok_or_else(|| self.changes("let a copy in"))?;
+        let way = self.way(&view, filling)?;
+        let is_behind = planted::is(Planted::JoinedBehind);
+        let listed = way.source.list(filling.next)?;
+        if listed.len() > STEP_ENTRIES << filling.rounds.min(20) {
+            // More came than appends should wait for.
+            filling.rounds += 1;
+            return Ok(Step::More);
+        }
+        if !is_behind && !way.entries(&listed)? {
+            return Ok(Step::Differs);
+        }
+        filling.next = listed.last().map_or(filling.next, |last| last.number + 1);
+        // The list may have been old.
+        while !is_behind && let Some(bytes) = way.source.read(filling.next)? {
+            let item = Item::Entry(filling.next);
+            if put(&*way.target, item, &bytes)? != Has::These && !is_planted() {
+                return Ok(Step::Differs);
+            }
+            filling.next += 1;
+        }
+        let has_more = way.target.read(filling.next)?.is_some();
+        if has_more && !is_planted() && !is_behind {
+            return Ok(Step::Differs);
+        }
+        if filling.next <= tenure.complete && !is_behind {
+            return Ok(Step::More);
+        }
+        let (place, complete) = (&filling.place, filling.next - 1);
+        let joined = self.change(&mut tenure, |record| record.joined(place, complete, now()))?;
+        match joined {
+            true => Ok(Step::Joined),
+            false => Err(self.changes("let a copy in")),
+        }
+    }
+
+    fn clear(&self, filling: &Filling) -> Result<(), StoreError> {
+        remove_earlier(&*self.members.place(&filling.place)?, filling.life)
+    }
+}

@@ -1,0 +1,100 @@
+//! The register at its keeper: read, and replaced by comparison.
+//!
+//! A replacement without an answer is decided by a look: the register has it, or something else. If it has still what was to
+//! be replaced, nothing is known, since the request may arrive later; then the caller must not go on as if it had failed.
+//! Any later change that succeeds makes it fail for good.
+
+use super::record::SetRecord;
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::store::{
+    Register, RegisterVersion, StoreError, StoredRegister, Swapped,
+};
+use std::sync::Arc;
+
+/// A state of the register.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct View {
+    pub record: SetRecord,
+    pub version: RegisterVersion,
+}
+
+/// How a replacement ended.
+#[derive(Debug)]
+pub(super) enum Replaced {
+    /// It is there.
+    Done(Arc<View>),
+    /// Another state is there.
+    Other(Arc<View>),
+}
+
+/// The place that keeps the register.
+#[derive(Debug)]
+pub(super) struct Keeper(pub Arc<dyn RemotePlace>);
+
+impl Keeper {
+    /// The register, if it was ever written.
+    ///
+    /// # Errors
+    /// The keeper's; it is damaged.
+    pub fn look(&self) -> Result<Option<Arc<View>>, StoreError> {
+        let stored = self.0.read_register(Register::Copies)?;
+        stored.map(|stored| self.view(stored)).transpose()
+    }
+
+    fn view(&self, stored: StoredRegister) -> Result<Arc<View>, StoreError> {
+        let record = SetRecord::decode(&stored.bytes).map_err(|misread| StoreError::Setup {
+            place: self.0.place(),
+            reason: format!("{misread}; put it back from a copy of that place"),
+        })?;
+        let version = stored.version;
+        Ok(Arc::new(View { record, version }))
+    }
+
+    /// The register, which was there before.
+    ///
+    /// # Errors
+    /// As [`Keeper::look`]; it is not there.
+    pub fn read(&self) -> Result<Arc<View>, StoreError> {
+        self.look()?.ok_or_else(|| StoreError::NotNow {
+            what: "read the register of the copies".into(),
+            place: self.0.place(),
+            reason: "it is not there any more: put it back from a copy of that place".into(),
+        })
+    }
+
+    /// Replaces this state, or writes the first one.
+    ///
+    /// # Errors
+    /// The keeper's: the replacement may still come.
+    pub fn replace(
+        &self,
+        expected: Option<&RegisterVersion>,
+        record: &SetRecord,
+    ) -> Result<Replaced, StoreError> {
+        let text = record.encode();
+        let swapped = self
+            .0
+            .swap_register(Register::Copies, expected, text.as_bytes());
+        if let Err(error) = &swapped
+            && !error.is_unclear()
+        {
+            return Err(error.clone());
+        }
+        let there = match self.look() {
+            Ok(there) => there,
+            Err(error) => return Err(swapped.err().unwrap_or(error)),
+        };
+        match (there, swapped) {
+            // Also after a conflict: the request may have been done twice.
+            (Some(there), _) if there.record == *record => Ok(Replaced::Done(there)),
+            (Some(there), Ok(Swapped::Ok | Swapped::Conflict)) => Ok(Replaced::Other(there)),
+            (Some(there), Err(_)) if Some(&there.version) != expected => Ok(Replaced::Other(there)),
+            (_, Err(error)) => Err(error),
+            (None, Ok(_)) => Err(StoreError::Unclear {
+                what: "replace the register of the copies".into(),
+                place: self.0.place(),
+                reason: "it is not there".into(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A copy in one of its lives: a store in a part of another one.
+//!
+//! A copy that has something else than the log under a number begins a new life, with nothing, in another part of its place:
+//! other numbers, another folder of objects. So nothing that counts is ever deleted or replaced there, and a request to an
+//! earlier life that arrives late changes nothing in this one.
+
+use sardonyx_storage::remote_log::objects::{
+    ListedObject, OBJECT_NAME_BYTES_MAX, RemoteObjects, RemotePlace, is_object_name,
+};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use std::sync::Arc;
+
+/// Numbers of one life.
+const LIFE_NUMBERS: u64 = 1 << 44;
+
+/// The last life whose numbers can be told.
+pub(super) const LIFE_LAST: u64 = (1 << 20) - 1;
+
+/// The object that says that a life of a copy of this set has begun there.
+pub(super) fn mark_of(identity: u64, life: u64) -> String {
+    format!("copies/{identity:016x}-{life}")
+}
+
+/// The folder of all objects of a life.
+pub(super) fn folder_of(life: u64) -> String {
+    format!("life-{life}")
+}
+
+/// A store in a part of another one.
+#[derive(Debug)]
+pub(super) struct Life {
+    store: Arc<dyn RemotePlace>,
+    life: u64,
+}
+
+impl Life {
+    pub fn new(store: Arc<dyn RemotePlace>, life: u64) -> Self {
+        Life { store, life }
+    }
+
+    fn first(&self) -> u64 {
+        (self.life - 1) * LIFE_NUMBERS
+    }
+
+    fn refused(&self, what: String, reason: &str) -> StoreError {
+        StoreError::Refused {
+            what,
+            place: self.place(),
+            reason: reason.into(),
+        }
+    }
+
+    fn number(&self, number: u64) -> Result<u64, StoreError> {
+        match number < LIFE_NUMBERS {
+            true => Ok(self.first() + number),
+            false => Err(self.refused(format!("entry {number}"), "a copy has no such numbers")),
+        }
+    }
+
+    fn name(&self, name: &str) -> Result<String, StoreError> {
+        let named = format!("{}/{name}", folder_of(self.life));
+        match is_object_name(name) && named.len() <= OBJECT_NAME_BYTES_MAX {
+            true => Ok(named),
+            false => Err(self.refused(
+                "an object".into(),
+                "its name has other characters than small letters, digits, `-` and `/`, or is too long",
+            )),
+        }
+    }
+
+    /// All objects, by the names that they have in this life.
+    pub fn list_all_objects(&self) -> Result<Vec<ListedObject>, StoreError> {
+        self.objects_of(&folder_of(self.life))
+    }
+
+    fn objects_of(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        let before = folder_of(self.life).len() + 1;
+        let mut listed = self.store.list_objects(folder)?;
+        for listed in &mut listed {
+            listed.name = listed.name.get(before..).unwrap_or_default().into();
+        }
+        Ok(listed)
+    }
+}
+
+impl RemoteStore for Life {
+    fn place(&self) -> String {
+        self.store.place()
+    }
+
+    fn entry_bytes_max(&self) -> u64 {
+        self.store.entry_bytes_max()
+    }
+
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.store.append_at(self.number(number)?, bytes)
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.read(self.number(number)?)
+    }
+
+    fn read_several(&self, numbers: &[u64]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let numbers: Result<Vec<u64>, _> = numbers.iter().map(|n| self.number(*n)).collect();
+        self.store.read_several(&numbers?)
+    }
+
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        let mut listed = self.store.list(self.number(from)?)?;
+        for listed in &mut listed {
+            listed.number -= self.first();
+        }
+        listed.retain(|listed| listed.number < LIFE_NUMBERS);
+        Ok(listed)
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        let within = numbers.iter().filter(|number| **number < LIFE_NUMBERS);
+        let numbers: Vec<u64> = within.map(|number| self.first() + number).collect();
+        self.store.remove(&numbers)
+    }
+
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.store.read_register(register)
+    }
+
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.store.swap_register(register, expected, bytes)
+    }
+}
+
+impl RemoteObjects for Life {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.store.create_object(&self.name(name)?, bytes)
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.read_object(&self.name(name)?)
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.objects_of(&self.name(folder)?)
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        let names: Result<Vec<String>, _> = names.iter().map(|name| self.name(name)).collect();
+        self.store.remove_objects(&names?)
+    }
+}
+
+/// Deletes what earlier lives left; what remains is deleted the next time.
+pub(super) fn remove_earlier(store: &dyn RemotePlace, life: u64) -> Result<(), StoreError> {
+    for earlier in 1..life {
+        let objects = store.list_objects(&folder_of(earlier))?;
+        let names: Vec<String> = objects.into_iter().map(|object| object.name).collect();
+        store.remove_objects(&names)?;
+    }
+    loop {
+        let listed = store.list(0)?;
+        let earlier = listed.iter().map(|listed| listed.number);
+        let earlier: Vec<u64> = earlier.filter(|n| n / LIFE_NUMBERS < life - 1).collect();
+        match earlier.is_empty() {
+            true => return Ok(()),
+            false => store.remove(&earlier)?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::keeps_objects;
+    use sardonyx_storage::remote_log::memory::MemoryStore;
+
+    #[test]
+    fn lives_of_a_copy_do_not_see_each_other_and_earlier_ones_can_be_deleted() {
+        let store: Arc<dyn RemotePlace> = Arc::new(MemoryStore::new());
+        let [one, two] = [1, 2].map(|life| Life::new(store.clone(), life));
+        keeps_objects(&one);
+        keeps_objects(&two);
+        for number in 1..2500 {
+            one.append_at(number, b"one").unwrap();
+        }
+        two.append_at(7, b"two").unwrap();
+        assert_eq!(two.read(7).unwrap().unwrap(), b"two");
+        assert_eq!(two.list(0).unwrap().len(), 1);
+        assert_eq!(one.list(2499).unwrap().len(), 1, "not those of the other");
+        assert!(one.append_at(LIFE_NUMBERS, b"x").is_err());
+        remove_earlier(&*store, 2).unwrap();
+        assert_eq!(one.list(0).unwrap(), []);
+        assert_eq!(one.list_all_objects().unwrap(), []);
+        assert_eq!(two.read(7).unwrap().unwrap(), b"two");
+        assert_eq!(two.list_all_objects().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,264 @@
+//! A log on several places at once: `copies:KEEPER;COPY;COPY`. Every entry that is acknowledged is on every copy of the *set*,
+//! and the set is in a register that the *keeper* keeps, which is a store with conditional writes.
+//!
+//! ```text
+//!                        ┌─▶ keeper: register `copies` {generation, writer, in sync: A, B; out: C}, `boundary`, `primary`
+//!   host ─▶ Copies ──────┤
+//!                        └─▶ A ─▶ B      an entry goes along the chain, and is acknowledged when the last one has it
+//! ```
+//!
+//! Nothing here is a consensus protocol: the keeper decides who is in the set, and the first copy of the chain decides what
+//! is under a number, each by its own conditional write. Copies are stores as any other and know nothing of each other.
+//!
+//! - `record`, `keeper`: the register; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
+//!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
+//!   - `exploration`: all of it beside faults.
+//!
+//! # What holds, and why
+//!
+//! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So the last copy has what all have, and
+//!    the first copy decides between two that create one number. A reader asks the last one and then reads the register:
+//!    if the set is the same as before, what it read was on every copy of the set, and stays.
+//! 2. *A smaller set needs nobody's consent.* Any process may leave out a copy that gives no answer, if another one answers,
+//!    never the last one. A process that has not seen it acknowledges only what all copies of its larger set have, so also
+//!    those of the smaller one. A copy that gave no answer counts until the register is written.
+//! 3. *One process appends and lets copies in: the writer.* It writes its number into the register before its first append,
+//!    and again when the register has another writer. It changes the register while no append is on its way. If a
+//!    replacement has no answer it appends nothing until another one has succeeded, after which the first one never will.
+//! 4. *A writer that was superseded acknowledges nothing that is lost.* Let P append with the set V, and let T be the first
+//!    later writer of which an entry is on all copies of its set. Until then no copy was let in, since a writer lets copies
+//!    in only after that. So T's set is a part of V, and some copy of V has T's entry under a number n. The owner of a log
+//!    appends consecutive numbers, and T's claim has read all before n ([`sardonyx_storage::remote_log`], rules 1 and 2): so
+//!    T knows what P acknowledged before n; P cannot have n on all of V, and goes no further. Fences are never deleted (rule
+//!    3 there), so that holds for a P that was stopped for hours.
+//! 5. *A copy that comes back has nothing of its own.* What it has beyond the number that the register says is compared
+//!    with the log. If one entry differs it begins a new life ([`life`]), in which no request of before can change anything:
+//!    entries of the log are never deleted or replaced, but for the log's beginning. Late appends of P have numbers up to n,
+//!    which a copy that joined has.
+//! 6. *An emptied copy is no copy.* It has not the mark of its life, and begins a new one. A connection to a store over TCP
+//!    goes to the store that it was opened with, and to no other one that is at the address later.
+//!
+//! Objects have no numbers, so who creates one looks at the register afterwards, and does it again on another set.
+
+mod chain;
+mod entries;
+#[cfg(test)]
+mod exploration;
+mod joining;
+mod keeper;
+mod life;
+mod maintaining;
+mod members;
+mod objects;
+mod planted;
+mod record;
+mod spelling;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use record::{CopyRecord, SetRecord, Standing};
+pub(crate) use spelling::Spelling;
+
+use crate::place::{RemoteOptions, open_plain};
+use entries::Tenure;
+use joining::Fillings;
+use keeper::{Keeper, Replaced, View};
+use life::{folder_of, mark_of};
+use members::{Members, Open, Wait};
+use sardonyx_base::random::system_random;
+use sardonyx_base::sync::Mutex;
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use sardonyx_storage::remote_log::shell::now;
+use sardonyx_storage::remote_log::store::StoreError;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use time::{Limits, SystemTime, Time};
+
+/// A copy may give no answer for at most so long.
+const SILENT_MAX: Duration = Duration::from_secs(1);
+
+/// A log on several places.
+#[derive(Debug)]
+pub struct Copies {
+    place: String,
+    /// The random number of this process, as the register names its writer.
+    process: u64,
+    keeper: Keeper,
+    members: Members,
+    time: Box<dyn Time>,
+    limits: Limits,
+    entry_bytes_max: u64,
+    /// The newest state of the register that was seen.
+    seen: Mutex<Arc<View>>,
+    tenure: Mutex<Tenure>,
+    fillings: Mutex<Fillings>,
+}
+
+/// Opens the places of copies as users name them.
+#[derive(Debug)]
+struct OpenPlaces {
+    options: RemoteOptions,
+    short: Duration,
+}
+
+impl Open for OpenPlaces {
+    fn open(&self, place: &str, wait: Wait) -> Result<Arc<dyn RemotePlace>, StoreError> {
+        let mut options = self.options.clone();
+        if wait == Wait::Short {
+            options.request_limit = options.request_limit.min(self.short);
+        }
+        open_plain(place, &options)
+    }
+}
+
+impl Copies {
+    /// The log at these places. A set that was never written is made, if that is wanted: then every copy must answer and be
+    /// empty.
+    ///
+    /// # Errors
+    /// The keeper's; the copies' when the set is made; the set there has other copies than these ([`StoreError::Setup`]).
+    pub fn open(rest: &str, options: &RemoteOptions) -> Result<Arc<Copies>, StoreError> {
+        let spelling = Spelling::parse(rest)?;
+        let keeper = Keeper(open_plain(&spelling.keeper, options)?);
+        let short = options.register_limit.unwrap_or(SILENT_MAX);
+        let short = short.min(SILENT_MAX).min(options.request_limit);
+        let places = OpenPlaces {
+            options: RemoteOptions {
+                register_limit: None,
+                probe: false,
+                make: false,
+                ..options.clone()
+            },
+            short,
+        };
+        let view = match keeper.look()? {
+            Some(view) => view,
+            None => make(&keeper, &spelling, options)?,
+        };
+        let limits = Limits {
+            write: short,
+            read: short * 3,
+            pause: Duration::from_millis(20),
+        };
+        let time = Box::new(SystemTime(Instant::now()));
+        let mut copies = Copies::new(&spelling, keeper, view, Box::new(places), time, limits)?;
+        copies.entry_bytes_max = copies.least_entry_bytes(options.entry_bytes_max);
+        let copies = Arc::new(copies);
+        maintaining::start(&copies);
+        Ok(copies)
+    }
+
+    fn new(
+        spelling: &Spelling,
+        keeper: Keeper,
+        view: Arc<View>,
+        places: Box<dyn Open>,
+        time: Box<dyn Time>,
+        limits: Limits,
+    ) -> Result<Copies, StoreError> {
+        let place = format!("copies:{};{}", spelling.keeper, spelling.copies.join(";"));
+        let there = view.record.copies.iter().map(|copy| &copy.place);
+        let (mut there, mut wanted): (Vec<_>, Vec<_>) =
+            (there.collect(), spelling.copies.iter().collect());
+        (there.sort(), wanted.sort());
+        if there != wanted {
+            return Err(StoreError::Setup {
+                reason: format!(
+                    "the set of copies in its register is {there:?}, and {wanted:?} are named; name the same, spelled the \
+                     same, on every host"
+                ),
+                place,
+            });
+        }
+        Ok(Copies {
+            place,
+            process: system_random().max(1),
+            keeper,
+            members: Members::new(places),
+            time,
+            limits,
+            entry_bytes_max: RemoteOptions::default().entry_bytes_max,
+            seen: Mutex::new(view),
+            tenure: Mutex::default(),
+            fillings: Mutex::default(),
+        })
+    }
+
+    /// The most bytes of an entry that every copy takes, as far as they answer.
+    fn least_entry_bytes(&self, most: u64) -> u64 {
+        let view = self.seen.lock().clone();
+        let open = |copy| self.members.get(&view.record, copy, Wait::Short);
+        let bytes = view.record.copies.iter().flat_map(open);
+        let bytes = bytes.map(|member| {
+            use sardonyx_storage::remote_log::store::RemoteStore;
+            member.entry_bytes_max()
+        });
+        bytes.fold(most, u64::min)
+    }
+
+    /// The newest state of the register that was seen.
+    fn view(&self) -> Result<Arc<View>, StoreError> {
+        Ok(self.seen.lock().clone())
+    }
+
+    /// The state of the register now.
+    fn look(&self) -> Result<Arc<View>, StoreError> {
+        let view = self.keeper.read()?;
+        self.note(&view);
+        Ok(view)
+    }
+
+    fn note(&self, view: &Arc<View>) {
+        let mut seen = self.seen.lock();
+        if view.record.generation > seen.record.generation {
+            *seen = view.clone();
+        }
+    }
+}
+
+/// Makes a set of which no register was ever written.
+fn make(
+    keeper: &Keeper,
+    spelling: &Spelling,
+    options: &RemoteOptions,
+) -> Result<Arc<View>, StoreError> {
+    if !options.make {
+        return Err(StoreError::NotNow {
+            what: "find the set of copies".into(),
+            place: keeper.0.place(),
+            reason: "its register is not there".into(),
+        });
+    }
+    let record = SetRecord::new(system_random(), &spelling.copies, now());
+    for place in &spelling.copies {
+        let store = open_plain(place, options)?;
+        let is_empty = store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty();
+        if !is_empty {
+            return Err(StoreError::Setup {
+                place: store.place(),
+                reason: format!(
+                    "a new set of copies begins with empty places, and it has a log. If it is a copy of a set whose \
+                     register was at {}, put that register back",
+                    keeper.0.place()
+                ),
+            });
+        }
+        store.create_object(&mark_of(record.identity, 1), b"")?;
+    }
+    match keeper.replace(None, &record)? {
+        Replaced::Done(view) | Replaced::Other(view) => Ok(view),
+    }
+}
+
+/// The register of the set of copies at this place: `None` if the place is of another kind, or no set was made there yet.
+///
+/// # Errors
+/// The place cannot be understood; the keeper's.
+pub fn copies_of(place: &str, options: &RemoteOptions) -> Result<Option<SetRecord>, StoreError> {
+    let Some(rest) = place.strip_prefix("copies:") else {
+        return Ok(None);
+    };
+    let keeper = Keeper(open_plain(&Spelling::parse(rest)?.keeper, options)?);
+    Ok(keeper.look()?.map(|view| view.record.clone()))
+}

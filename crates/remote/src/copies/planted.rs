@@ -1,0 +1,42 @@
+//! Errors that the tests plant: each leaves out one rule of the copies, and the exploration must find that. In a build
+//! without tests none is ever planted.
+
+/// A rule that is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Planted {
+    /// An entry is acknowledged when the first copy of the chain has it.
+    AcknowledgedBeforeAll,
+    /// A copy that gives no answer is passed over, and the register still has it.
+    LeftOutWithoutRegister,
+    /// A copy comes back with what it has, without a comparison.
+    JoinedWithoutComparing,
+    /// A copy comes back without its last entries.
+    JoinedBehind,
+    /// A read asks the first copy of the chain, not the last one.
+    ReadFromHead,
+    /// A read does not look whether the set has changed.
+    ReadUnconfirmed,
+    /// Any process appends and lets copies in, without its number in the register.
+    NoWriter,
+    /// A new writer lets copies in before an entry of its own fences the one before.
+    JoinedBeforeFence,
+    /// A copy that was emptied is taken for the one that it was.
+    EmptyTrusted,
+}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
+}
+
+/// True if this error is planted.
+#[cfg(test)]
+pub(super) fn is(planted: Planted) -> bool {
+    PLANTED.get() == Some(planted)
+}
+
+/// True if this error is planted: never.
+#[cfg(not(test))]
+pub(super) const fn is(_: Planted) -> bool {
+    false
+}

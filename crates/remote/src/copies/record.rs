@@ -1,0 +1,281 @@
+//! The register: which copies have the log, in which order, and who appends. A value, and how it may change.
+//!
+//! Each change raises the generation, so that no two states are the same and a comparison of what was read with what is
+//! there is one of states. The copies are in the order of the chain: those in the set first.
+
+use sardonyx_storage::lines::{Lines, Misread, seal};
+use std::fmt::Write;
+
+/// The most bytes of a register.
+const BYTES_MAX: usize = 64 << 10;
+
+/// This version of registers.
+const VERSION: u32 = 1;
+
+/// How a copy stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Standing {
+    /// It has every entry that was acknowledged.
+    InSync,
+    /// It is being filled: it receives objects, and counts for nothing.
+    Joining,
+    /// It is left out.
+    Out,
+}
+
+impl Standing {
+    /// Its word in a register.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::InSync => "in-sync",
+            Standing::Joining => "joining",
+            Standing::Out => "out",
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Standing> {
+        [Standing::InSync, Standing::Joining, Standing::Out]
+            .into_iter()
+            .find(|standing| standing.word() == word)
+    }
+}
+
+/// A copy of the log, as the register has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CopyRecord {
+    /// Its place.
+    pub place: String,
+    /// Its life, from 1: what it had in an earlier one counts no more.
+    pub life: u64,
+    /// How it stands.
+    pub standing: Standing,
+    /// Up to this number the entries that it has are those of the log.
+    pub complete: u64,
+    /// Since when it stands so: microseconds since 1970, UTC, by the clock of the host that changed it.
+    pub since: u64,
+}
+
+/// The register.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetRecord {
+    /// The random number of this set of copies.
+    pub identity: u64,
+    /// Raised with each change.
+    pub generation: u64,
+    /// The random number of the process that may append and let copies in; 0: none has yet.
+    pub writer: u64,
+    /// All copies, those in the set first, in the order of the chain.
+    pub copies: Vec<CopyRecord>,
+}
+
+impl SetRecord {
+    /// A new set, in which all copies are.
+    pub fn new(identity: u64, places: &[String], now: u64) -> Self {
+        let copies = places.iter().map(|place| CopyRecord {
+            place: place.clone(),
+            life: 1,
+            standing: Standing::InSync,
+            complete: 0,
+            since: now,
+        });
+        SetRecord {
+            identity,
+            generation: 1,
+            writer: 0,
+            copies: copies.collect(),
+        }
+    }
+
+    /// The copies that stand so, in the order of the chain.
+    pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &CopyRecord> {
+        self.copies
+            .iter()
+            .filter(move |copy| copy.standing == standing)
+    }
+
+    /// The copies in the set, in the order of the chain.
+    pub fn in_sync(&self) -> impl Iterator<Item = &CopyRecord> {
+        self.standing(Standing::InSync)
+    }
+
+    /// The last copy of the chain: what it has, all have.
+    pub fn tail(&self) -> Option<&CopyRecord> {
+        self.in_sync().last()
+    }
+
+    fn changed(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut changed = self.clone();
+        changed.generation += 1;
+        change(&mut changed);
+        changed
+            .copies
+            .sort_by_key(|copy| copy.standing != Standing::InSync);
+        changed
+    }
+
+    /// The same with another process that appends.
+    pub fn taken(&self, writer: u64) -> Self {
+        self.changed(|changed| changed.writer = writer)
+    }
+
+    /// The same without this copy in the set; `complete` is known of all that are in it. `None`: it is not in the set, or is
+    /// the last one.
+    pub fn without(&self, place: &str, complete: u64, now: u64) -> Option<Self> {
+        let is_there = self.in_sync().any(|copy| copy.place == place);
+        (is_there && self.in_sync().count() > 1).then(|| {
+            self.changed(|changed| {
+                for copy in &mut changed.copies {
+                    if copy.standing == Standing::InSync {
+                        copy.complete = copy.complete.max(complete);
+                    }
+                    if copy.place == place {
+                        (copy.standing, copy.since) = (Standing::Out, now);
+                    }
+                }
+            })
+        })
+    }
+
+    /// The same, where nothing is known of what this copy has.
+    pub fn distrusting(mut self, place: &str) -> Self {
+        let copies = self.copies.iter_mut();
+        for copy in copies.filter(|copy| copy.place == place) {
+            copy.complete = 0;
+        }
+        self
+    }
+
+    /// The same with this copy, which is not in the set, standing so in this life.
+    pub fn with(&self, place: &str, standing: Standing, life: u64, now: u64) -> Self {
+        self.changed(|changed| {
+            for copy in &mut changed.copies {
+                if copy.place == place {
+                    if copy.life != life {
+                        copy.complete = 0;
+                    }
+                    (copy.standing, copy.life, copy.since) = (standing, life, now);
+                }
+            }
+        })
+    }
+
+    /// The same with this copy, which has all entries up to this number, at the end of the chain.
+    pub fn joined(&self, place: &str, complete: u64, now: u64) -> Self {
+        self.changed(|changed| {
+            let Some(at) = changed.copies.iter().position(|copy| copy.place == place) else {
+                return;
+            };
+            let mut copy = changed.copies.remove(at);
+            (copy.standing, copy.since) = (Standing::InSync, now);
+            changed.copies.push(copy);
+            for copy in &mut changed.copies {
+                if copy.standing == Standing::InSync {
+                    copy.complete = copy.complete.max(complete);
+                }
+            }
+        })
+    }
+
+    /// Its text.
+    pub fn encode(&self) -> String {
+        let mut text = format!(
+            "format_version = {VERSION}\nidentity = {:016x}\ngeneration = {}\nwriter = {:016x}\n",
+            self.identity, self.generation, self.writer
+        );
+        for copy in &self.copies {
+            let _ = writeln!(
+                text,
+                "copy = {} {} {} {} {}",
+                copy.standing.word(),
+                copy.life,
+                copy.complete,
+                copy.since,
+                copy.place
+            );
+        }
+        seal(text)
+    }
+
+    /// The register of this text.
+    ///
+    /// # Errors
+    /// Where it is damaged.
+    pub fn decode(bytes: &[u8]) -> Result<SetRecord, Misread> {
+        let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
+        let mut lines = Lines::new("the register `copies`", bytes)?;
+        lines.check_checksum()?;
+        lines.check_version(VERSION)?;
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let number = |text: &str| text.parse::<u64>().ok();
+        let mut record = SetRecord {
+            identity: lines.value("identity", hexadecimal)?,
+            generation: lines.value("generation", number)?,
+            writer: lines.value("writer", hexadecimal)?,
+            copies: Vec::new(),
+        };
+        loop {
+            let copy = lines.value("copy", |text| {
+                let mut words = text.splitn(5, ' ');
+                Some(CopyRecord {
+                    standing: Standing::of_word(words.next()?)?,
+                    life: number(words.next()?).filter(|life| *life > 0)?,
+                    complete: number(words.next()?)?,
+                    since: number(words.next()?)?,
+                    place: words.next().filter(|place| !place.is_empty())?.into(),
+                })
+            })?;
+            record.copies.push(copy);
+            if !lines.has("copy") {
+                break;
+            }
+        }
+        lines.check_is(&record.encode())?;
+        Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> SetRecord {
+        let places = ["tcp://a:1", "tcp://b:1", "file:/c d"].map(String::from);
+        SetRecord::new(7, &places, 50)
+    }
+
+    fn in_sync(record: &SetRecord) -> Vec<&str> {
+        record.in_sync().map(|copy| &copy.place[..]).collect()
+    }
+
+    #[test]
+    fn copies_leave_and_come_back_at_the_end_and_the_last_one_never_leaves() {
+        let record = three().taken(9);
+        let record = record.without("tcp://a:1", 12, 60).unwrap();
+        assert_eq!(in_sync(&record), ["tcp://b:1", "file:/c d"]);
+        assert_eq!((record.generation, record.writer), (3, 9));
+        assert_eq!(record.without("tcp://a:1", 12, 60), None, "it is out");
+        let last = record.without("tcp://b:1", 3, 61).unwrap();
+        assert_eq!(last.without("file:/c d", 12, 62), None, "the last one");
+        assert!(last.copies.iter().all(|copy| copy.complete == 12));
+        let joining = last.with("tcp://a:1", Standing::Joining, 2, 63);
+        assert_eq!(in_sync(&joining), ["file:/c d"]);
+        let back = joining.joined("tcp://a:1", 40, 64);
+        assert_eq!(in_sync(&back), ["file:/c d", "tcp://a:1"]);
+        let complete: Vec<u64> = back.copies.iter().map(|copy| copy.complete).collect();
+        assert_eq!(complete, [40, 40, 12]);
+        let mut all = joining.standing(Standing::Joining);
+        assert_eq!(all.next().unwrap().complete, 0, "a new life has nothing");
+    }
+
+    #[test]
+    fn a_register_reads_back_and_any_other_byte_is_noticed() {
+        let record = three().taken(9).without("tcp://b:1", 5, 60).unwrap();
+        let text = record.encode();
+        assert_eq!(SetRecord::decode(text.as_bytes()).unwrap(), record);
+        for at in 0..text.len() {
+            let mut other = text.clone().into_bytes();
+            other[at] ^= 1;
+            assert!(SetRecord::decode(&other).is_err(), "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `copies:KEEPER;COPY;COPY`, as users write it: the place that keeps the register, then the places that have the log.
+
+use sardonyx_storage::remote_log::store::StoreError;
+
+/// The parts of a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Spelling {
+    /// The place that keeps the register.
+    pub keeper: String,
+    /// The places that have the log, at least two.
+    pub copies: Vec<String>,
+}
+
+/// The most places that have the log.
+const COPIES_MAX: usize = 8;
+
+impl Spelling {
+    /// The parts of what follows `copies:`.
+    ///
+    /// # Errors
+    /// [`StoreError::Place`], which shows nothing of a part that may be a secret.
+    pub fn parse(rest: &str) -> Result<Spelling, StoreError> {
+        let wrong = |reason: String| StoreError::Place {
+            place: "the place that begins with copies:".into(),
+            reason,
+        };
+        let mut parts = rest.split(';').map(str::trim);
+        let keeper = parts.next().unwrap_or_default();
+        let copies: Vec<String> = parts.map(String::from).collect();
+        if keeper.is_empty() || copies.iter().any(String::is_empty) {
+            return Err(wrong(
+                "a part is empty: give it the place that keeps the register, then those that have the log, as in \
+                 'copies:s3://ledger/bank;tcp://host-1:7071;tcp://host-2:7071' (in quotes)"
+                    .into(),
+            ));
+        }
+        if !(2..=COPIES_MAX).contains(&copies.len()) {
+            return Err(wrong(format!(
+                "after the place that keeps the register it has {} places for the log, and needs 2 to {COPIES_MAX}",
+                copies.len()
+            )));
+        }
+        for (nth, copy) in copies.iter().enumerate() {
+            if copy.starts_with("copies:") || copy.contains(char::is_whitespace) {
+                return Err(wrong(format!(
+                    "copy {} is no place that can have the log: it is a copies: itself, or has a space",
+                    nth + 1
+                )));
+            }
+            if copy == keeper || copies.iter().take(nth).any(|before| before == copy) {
+                return Err(wrong(format!(
+                    "copy {} is named twice; each copy, and the register, needs a place of its own",
+                    nth + 1
+                )));
+            }
+        }
+        match keeper.starts_with("copies:") {
+            true => Err(wrong(
+                "the register cannot be kept by a copies: place".into(),
+            )),
+            false => Ok(Spelling {
+                keeper: keeper.into(),
+                copies,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_taken_apart_and_malformed_ones_are_refused_by_name() {
+        let spelling = Spelling::parse(
+            "nats://a,b/S; tcp://h:1;file:/x y"
+                .replace(" y", "")
+                .as_str(),
+        );
+        let spelling = spelling.unwrap();
+        assert_eq!(spelling.keeper, "nats://a,b/S");
+        assert_eq!(spelling.copies, ["tcp://h:1", "file:/x"]);
+        for (rest, says) in [
+            ("", "a part is empty"),
+            ("file:/k", "0 places for the log"),
+            ("file:/k;tcp://h:1", "1 places for the log"),
+            ("file:/k;tcp://h:1;", "a part is empty"),
+            ("file:/k;tcp://h:1;tcp://h:1", "copy 2 is named twice"),
+            ("file:/k;file:/k;tcp://h:1", "copy 1 is named twice"),
+            ("copies:x;tcp://h:1;tcp://h:2", "register cannot be kept"),
+            ("file:/k;copies:y;tcp://h:2", "copy 1 is no place"),
+            ("k;1;2;3;4;5;6;7;8;9", "9 places for the log"),
+        ] {
+            let error = Spelling::parse(rest).unwrap_err();
+            assert!(matches!(error, StoreError::Place { .. }), "{error}");
+            assert!(error.to_string().contains(says), "{rest}: {error}");
+        }
+    }
+}

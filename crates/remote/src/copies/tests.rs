@@ -1,0 +1,524 @@
+//! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that, and what each rule
+//! of the set is for.
+
+use super::keeper::Keeper;
+use super::members::{Open, Wait};
+use super::planted::{PLANTED, Planted};
+use super::record::{SetRecord, Standing};
+use super::spelling::Spelling;
+use super::time::{Limits, Time};
+use super::{Copies, mark_of};
+use crate::directory::DirectoryLog;
+use crate::encrypted::Keys;
+use crate::place::{RemoteOptions, open};
+use crate::rules::{keeps_the_contract, own_in_turn};
+use crate::tcp::StoreServer;
+use sardonyx_base::greeting::Trust;
+use sardonyx_base::transport::Plain;
+use sardonyx_storage::remote_log::memory::MemoryStore;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
+use sardonyx_storage::remote_log::store::{
+    Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
+};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const KEEPER: &str = "keeper";
+
+/// What is at each place: the keeper's first.
+struct Sites(Vec<(String, Arc<MemoryStore>)>);
+
+impl Sites {
+    fn new(copies: &[&str]) -> Arc<Self> {
+        let all = [&[KEEPER], copies].concat();
+        let sites = all.iter().map(|place| {
+            let store = MemoryStore::named((*place).into(), 1 << 20);
+            ((*place).into(), Arc::new(store))
+        });
+        let sites = Sites(sites.collect());
+        let places: Vec<String> = copies.iter().map(|place| (*place).into()).collect();
+        let record = SetRecord::new(9, &places, 0);
+        for place in copies {
+            sites.at(place).create_object(&mark_of(9, 1), b"").unwrap();
+        }
+        Keeper(sites.at(KEEPER)).replace(None, &record).unwrap();
+        Arc::new(sites)
+    }
+
+    fn at(&self, place: &str) -> Arc<MemoryStore> {
+        let site = self.0.iter().find(|(name, _)| name == place);
+        site.expect("a place").1.clone()
+    }
+
+    fn record(&self) -> SetRecord {
+        let view = Keeper(self.at(KEEPER)).read().unwrap();
+        view.record.clone()
+    }
+
+    fn in_sync(&self) -> Vec<String> {
+        let record = self.record();
+        record.in_sync().map(|copy| copy.place.clone()).collect()
+    }
+}
+
+/// The places that a host does not reach, and its clock.
+#[derive(Clone, Debug, Default)]
+struct Net {
+    cut: Arc<Mutex<Vec<String>>>,
+    clock: Arc<AtomicU64>,
+}
+
+impl Time for Net {
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.clock.load(Ordering::SeqCst))
+    }
+
+    fn pause(&self, time: Duration) {
+        let milliseconds = time.as_millis() as u64;
+        self.clock.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+/// A place, as one host reaches it.
+#[derive(Debug)]
+struct Wire {
+    net: Net,
+    place: String,
+    store: Arc<MemoryStore>,
+}
+
+impl Wire {
+    fn ask<T>(
+        &self,
+        act: impl FnOnce(&MemoryStore) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let is_cut = self.net.cut.lock().unwrap().contains(&self.place);
+        match is_cut {
+            false => act(&self.store),
+            true => Err(StoreError::Unclear {
+                what: "a request".into(),
+                place: self.place.clone(),
+                reason: "it is cut off".into(),
+            }),
+        }
+    }
+}
+
+impl RemoteStore for Wire {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn entry_bytes_max(&self) -> u64 {
+        self.store.entry_bytes_max()
+    }
+
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(|store| store.append_at(number, bytes))
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(|store| store.read(number))
+    }
+
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError> {
+        self.ask(|store| store.list(from))
+    }
+
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        self.ask(|store| store.remove(numbers))
+    }
+
+    fn read_register(&self, register: Register) -> Result<Option<StoredRegister>, StoreError> {
+        self.ask(|store| store.read_register(register))
+    }
+
+    fn swap_register(
+        &self,
+        register: Register,
+        expected: Option<&RegisterVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError> {
+        self.ask(|store| store.swap_register(register, expected, bytes))
+    }
+}
+
+impl RemoteObjects for Wire {
+    fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Appended, StoreError> {
+        self.ask(|store| store.create_object(name, bytes))
+    }
+
+    fn read_object(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.ask(|store| store.read_object(name))
+    }
+
+    fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
+        self.ask(|store| store.list_objects(folder))
+    }
+
+    fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
+        self.ask(|store| store.remove_objects(names))
+    }
+}
+
+struct Places {
+    sites: Arc<Sites>,
+    net: Net,
+}
+
+impl std::fmt::Debug for Places {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("places")
+    }
+}
+
+impl Places {
+    fn wire(&self, place: &str) -> Arc<dyn RemotePlace> {
+        Arc::new(Wire {
+            net: self.net.clone(),
+            place: place.into(),
+            store: self.sites.at(place),
+        })
+    }
+}
+
+impl Open for Places {
+    fn open(&self, place: &str, _: Wait) -> Result<Arc<dyn RemotePlace>, StoreError> {
+        Ok(self.wire(place))
+    }
+}
+
+/// A host.
+struct Host {
+    copies: Copies,
+    net: Net,
+}
+
+impl Host {
+    fn new(sites: &Arc<Sites>) -> Self {
+        let net = Net::default();
+        let places = Places {
+            sites: sites.clone(),
+            net: net.clone(),
+        };
+        let keeper = Keeper(places.wire(KEEPER));
+        let view = keeper.read().unwrap();
+        let spelling = Spelling {
+            keeper: KEEPER.into(),
+            copies: sites.0[1..]
+                .iter()
+                .map(|(place, _)| place.clone())
+                .collect(),
+        };
+        let limits = Limits {
+            write: Duration::from_millis(100),
+            read: Duration::from_millis(300),
+            pause: Duration::from_millis(20),
+        };
+        let (open, time) = (Box::new(places), Box::new(net.clone()));
+        let copies = Copies::new(&spelling, keeper, view, open, time, limits).unwrap();
+        Host { copies, net }
+    }
+
+    fn cut(&self, places: &[&str]) {
+        let places = places.iter().map(|place| (*place).into());
+        *self.net.cut.lock().unwrap() = places.collect();
+    }
+
+    fn append(&self, number: u64, text: &str) -> Result<Appended, StoreError> {
+        self.copies.append_at(number, text.as_bytes())
+    }
+
+    fn appends(&self, number: u64, text: &str) {
+        assert_eq!(self.append(number, text).unwrap(), Appended::Ok);
+    }
+
+    /// As the thread does it, until there is nothing more to do.
+    fn maintain(&self) {
+        self.net.pause(Duration::from_secs(2));
+        while self.copies.maintain().unwrap_or(false) {}
+    }
+}
+
+#[test]
+fn copies_keep_the_contract_of_a_store_and_a_log() {
+    let sites = Sites::new(&["a", "b", "c"]);
+    keeps_the_contract(&Host::new(&sites).copies);
+    let sites = Sites::new(&["a", "b"]);
+    own_in_turn(
+        0,
+        &(Arc::new(Host::new(&sites).copies) as Arc<dyn RemoteStore>),
+    );
+    // Each copy alone has what the log has.
+    let lists = ["a", "b"].map(|place| sites.at(place).list(0).unwrap());
+    assert_eq!(lists[0], lists[1]);
+    assert_eq!(lists[0].len(), 4);
+}
+
+#[test]
+fn a_copy_that_is_away_is_left_out_and_comes_back_with_what_it_missed() {
+    let sites = Sites::new(&["a", "b"]);
+    let host = Host::new(&sites);
+    host.appends(1, "one");
+    host.copies.create_object("bases/x", b"object").unwrap();
+    host.cut(&["a"]);
+    host.appends(2, "two");
+    host.copies.create_object("bases/y", b"object").unwrap();
+    host.copies.remove_objects(&["bases/x".into()]).unwrap();
+    assert_eq!(sites.in_sync(), ["b"]);
+    assert!(sites.at("a").read(2).unwrap().is_none());
+    host.maintain();
+    assert_eq!(sites.in_sync(), ["b"], "it is still away");
+    host.cut(&[]);
+    host.maintain();
+    assert_eq!(sites.in_sync(), ["b", "a"], "at the end of the chain");
+    assert_eq!(sites.at("a").read(2).unwrap().unwrap(), b"two");
+    let listed = sites.at("a").list_objects("life-1").unwrap();
+    let names: Vec<&str> = listed.iter().map(|object| &object.name[..]).collect();
+    assert_eq!(names, ["life-1/bases/y"]);
+    // The other one is lost, and nothing with it.
+    host.cut(&["b"]);
+    host.appends(3, "three");
+    assert_eq!(sites.in_sync(), ["a"]);
+    for (number, text) in [(1, "one"), (2, "two"), (3, "three")] {
+        let read = host.copies.read(number).unwrap().unwrap();
+        assert_eq!(read, text.as_bytes());
+    }
+    // The last one stays in the set.
+    host.cut(&["a", "b"]);
+    let error = host.append(4, "four").unwrap_err();
+    assert!(error.is_unclear(), "{error}");
+    assert_eq!(sites.in_sync(), ["a"]);
+}
+
+#[test]
+fn a_copy_that_has_something_else_begins_another_life() {
+    let sites = Sites::new(&["a", "b"]);
+    let host = Host::new(&sites);
+    host.appends(1, "one");
+    host.cut(&["a"]);
+    host.appends(2, "two");
+    // An entry that was never acknowledged.
+    sites.at("a").append_at(2, b"other").unwrap();
+    host.cut(&[]);
+    host.maintain();
+    let record = sites.record();
+    let copy = record.tail().unwrap();
+    assert_eq!((&copy.place[..], copy.life), ("a", 2));
+    assert_eq!(host.copies.read(2).unwrap().unwrap(), b"two");
+    let left = sites.at("a").list(0).unwrap();
+    assert_eq!(
+        left.len(),
+        2,
+        "what the earlier life had is deleted: {left:?}"
+    );
+}
+
+#[test]
+fn an_object_created_while_a_copy_joins_is_on_it() {
+    let sites = Sites::new(&["a", "b"]);
+    let host = Host::new(&sites);
+    host.cut(&["b"]);
+    for number in 1..200 {
+        host.appends(number, "x");
+    }
+    host.cut(&[]);
+    host.net.pause(Duration::from_secs(2));
+    let other = Host::new(&sites);
+    for step in 0.. {
+        let name = format!("bases/{step}");
+        other.copies.create_object(&name, b"object").unwrap();
+        if !host.copies.maintain().unwrap() {
+            break;
+        }
+    }
+    assert_eq!(sites.in_sync(), ["a", "b"]);
+    let objects = |place| sites.at(place).list_objects("life-1").unwrap();
+    assert_eq!(objects("a"), objects("b"));
+    // A joining copy that goes away is not waited for.
+    host.cut(&["b"]);
+    host.appends(200, "x");
+    host.cut(&[]);
+    host.net.pause(Duration::from_secs(2));
+    host.copies.maintain().unwrap();
+    let joining = |record: &SetRecord| record.standing(Standing::Joining).count();
+    assert_eq!(joining(&sites.record()), 1);
+    other.cut(&["b"]);
+    other.copies.create_object("bases/last", b"object").unwrap();
+    assert_eq!(joining(&sites.record()), 0);
+}
+
+/// Runs a scenario with an error planted, and without.
+fn with_and_without(planted: Planted, holds: impl Fn() -> bool) {
+    assert!(holds());
+    PLANTED.set(Some(planted));
+    let found = !holds();
+    PLANTED.set(None);
+    assert!(found, "{planted:?} is not found");
+}
+
+/// P owns the log with `a` alone; T takes over; P, whose thread still runs, must not let `b` in beside T's appends.
+#[test]
+fn only_the_writer_lets_copies_in() {
+    with_and_without(Planted::NoWriter, || {
+        let sites = Sites::new(&["a", "b"]);
+        let (p, t) = (Host::new(&sites), Host::new(&sites));
+        p.cut(&["b"]);
+        p.appends(1, "p1");
+        t.appends(2, "t2");
+        p.cut(&[]);
+        p.maintain();
+        t.appends(3, "t3");
+        // `a` is lost. If `b` is in the set, it has everything.
+        let in_sync = sites.in_sync();
+        in_sync == ["a"] || sites.at("b").read(3).unwrap().is_some()
+    });
+}
+
+/// P owns the log with `a` alone; T becomes the writer, but has no entry on `a` yet: it must not let `b` in and leave `a`.
+#[test]
+fn a_new_writer_lets_nothing_in_before_the_one_before_is_fenced() {
+    with_and_without(Planted::JoinedBeforeFence, || {
+        let sites = Sites::new(&["a", "b"]);
+        let (p, t) = (Host::new(&sites), Host::new(&sites));
+        p.cut(&["b"]);
+        p.appends(1, "p1");
+        t.cut(&["a"]);
+        t.append(2, "t2").unwrap_err();
+        assert_ne!(sites.record().writer, p.copies.process);
+        t.cut(&[]);
+        t.maintain();
+        t.cut(&["a"]);
+        let acknowledged = [t.append(2, "t2"), p.append(2, "p2")];
+        let won = |answer: &Result<Appended, StoreError>| matches!(answer, Ok(Appended::Ok));
+        acknowledged.iter().filter(|answer| won(answer)).count() == 1
+    });
+}
+
+/// A reader knows the set {s, b}. Meanwhile it has become {b, s}, and then {s}, of which `b` has an entry that was never
+/// acknowledged.
+#[test]
+fn a_reader_believes_a_copy_only_if_the_set_is_still_the_same() {
+    with_and_without(Planted::ReadUnconfirmed, || {
+        let sites = Sites::new(&["s", "b"]);
+        let (reader, p, t) = (Host::new(&sites), Host::new(&sites), Host::new(&sites));
+        p.cut(&["s"]);
+        p.appends(1, "p1");
+        p.cut(&[]);
+        p.maintain();
+        assert_eq!(sites.in_sync(), ["b", "s"]);
+        p.cut(&["s", KEEPER]);
+        p.append(2, "p2").unwrap_err();
+        assert_eq!(sites.at("b").read(2).unwrap().unwrap(), b"p2");
+        t.cut(&["b"]);
+        t.appends(2, "t2");
+        assert_eq!(sites.in_sync(), ["s"]);
+        reader.copies.read(2).unwrap().unwrap() == b"t2"
+    });
+}
+
+/// P was superseded while `b` was out, and is told so; it leaves the writer's set alone.
+#[test]
+fn a_writer_that_was_superseded_finds_the_fence_on_the_set_that_is_there() {
+    let sites = Sites::new(&["a", "b"]);
+    let (p, t) = (Host::new(&sites), Host::new(&sites));
+    p.appends(1, "p1");
+    t.cut(&["a"]);
+    t.appends(2, "t2");
+    let before = sites.record();
+    assert_eq!(p.append(2, "p2").unwrap(), Appended::Conflict);
+    assert_eq!(p.copies.read(2).unwrap().unwrap(), b"t2");
+    assert_eq!(sites.record(), before);
+    // Its own entry on `a`, which is out, is replaced when `a` comes back.
+    assert_eq!(sites.at("a").read(2).unwrap().unwrap(), b"p2");
+    t.cut(&[]);
+    t.maintain();
+    let record = sites.record();
+    assert_eq!(record.tail().map(|copy| copy.life), Some(2));
+}
+
+#[test]
+fn a_set_is_made_once_and_another_one_is_refused_with_both_spelled() {
+    let options = RemoteOptions::default();
+    let place = "copies:memory:set-keeper;memory:set-a;memory:set-b";
+    let one = open(place, &options).unwrap();
+    assert_eq!(one.place(), place);
+    assert_eq!(one.append_at(1, b"one").unwrap(), Appended::Ok);
+    let again = "copies:memory:set-keeper;memory:set-b;memory:set-a";
+    let again = open(again, &options).unwrap();
+    assert_eq!(again.read(1).unwrap().unwrap(), b"one");
+    let record = super::copies_of(place, &options).unwrap().unwrap();
+    assert_eq!(record.in_sync().count(), 2);
+    assert_eq!(super::copies_of("memory:x", &options).unwrap(), None);
+    for (place, says) in [
+        (
+            "copies:memory:set-keeper;memory:set-a;memory:set-c",
+            "spelled the same",
+        ),
+        (
+            "copies:memory:set-other;memory:set-a;memory:set-b",
+            "put that register back",
+        ),
+    ] {
+        let error = open(place, &options).unwrap_err();
+        assert!(matches!(error, StoreError::Setup { .. }), "{error}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let used = RemoteOptions {
+        make: false,
+        ..options
+    };
+    let error = open("copies:memory:no-keeper;memory:x1;memory:x2", &used).unwrap_err();
+    assert!(error.is_unclear(), "{error}");
+}
+
+/// Two servers, of which one ends and comes back, and then the other one ends for good; with keys.
+#[test]
+fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
+    let home = tempfile::tempdir_in("/dev/shm").unwrap();
+    let trust = || Trust {
+        transport: Arc::new(Plain),
+        token: None,
+    };
+    let serve = |name: &str, address: &str| {
+        let directory = home.path().join(name);
+        let store = DirectoryLog::open(&directory, &RemoteOptions::default()).unwrap();
+        let listener = TcpListener::bind(address).unwrap();
+        let server = StoreServer::start(Arc::new(store), listener, trust()).unwrap();
+        let address = server.address().to_string();
+        (server, address)
+    };
+    let ((a, at_a), (b, at_b)) = (serve("a", "127.0.0.1:0"), serve("b", "127.0.0.1:0"));
+    std::fs::write(home.path().join("keys"), "07".repeat(32)).unwrap();
+    let options = RemoteOptions {
+        trust: Some(trust()),
+        keys: Some(Keys::of_file(&home.path().join("keys")).unwrap()),
+        ..RemoteOptions::default()
+    };
+    let keeper = home.path().join("keeper");
+    let place = format!("copies:file:{};tcp://{at_a};tcp://{at_b}", keeper.display());
+    let log = open(&place, &options).unwrap();
+    let append = |number: u64| {
+        while log.append_at(number, &number.to_le_bytes()).is_err() {}
+        assert_eq!(log.read(number).unwrap().unwrap(), number.to_le_bytes());
+    };
+    let in_sync = || {
+        let record = super::copies_of(&place, &options).unwrap().unwrap();
+        record.in_sync().count()
+    };
+    (1..20).for_each(append);
+    drop(a);
+    (20..40).for_each(append);
+    assert_eq!(in_sync(), 1);
+    let (_a, _) = serve("a", &at_a);
+    while in_sync() < 2 {
+        std::thread::yield_now();
+    }
+    drop(b);
+    (40..60).for_each(append);
+    for number in 1..60 {
+        assert_eq!(log.read(number).unwrap().unwrap(), number.to_le_bytes());
+    }
+}
