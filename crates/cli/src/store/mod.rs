@@ -40,7 +40,8 @@ pub use unserved::{Held, exit_of};
 /// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]
 /// or the same with tls:// (NATS JetStream; credentials as NATS's tools have them: NATS_CREDS, NATS_NKEY, NATS_USER and
 /// NATS_PASSWORD, NATS_TOKEN; NATS_CA, NATS_CERT and NATS_KEY for TLS), tcp://HOST:PORT (another host that runs `sardonyx store
-/// serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE as it asks for), or file:DIRECTORY. Where everything in it is
+/// serve`; SARDONYX_STORE_TLS and SARDONYX_STORE_TOKEN_FILE as it asks for), or file:DIRECTORY. 'copies:KEEPER;PLACE;PLACE'
+/// keeps the log on all places after the first one, which keeps the register of those that are in sync. Where everything in it is
 /// encrypted, SARDONYX_STORE_KEYS names the file of keys: a line of 64 hexadecimal digits for each, the first one encrypts,
 /// all decrypt. Programs put their log
 /// there by `Options::store`, and serve in turn by `sardonyx::hosts`. Times are UTC, such as 2026-11-22T10:15:00Z.
@@ -94,7 +95,8 @@ const STORED_ENTRIES: &str = "entry";
 /// A store, as an argument.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT or file:DIRECTORY
+    /// Where the log is: s3://BUCKET/PREFIX, nats://HOST/STREAM, tcp://HOST:PORT, file:DIRECTORY or
+    /// 'copies:KEEPER;PLACE;PLACE'
     place: String,
 }
 
@@ -106,7 +108,7 @@ impl Place {
 
     /// The store. Whether it can keep a log was found out by who writes there.
     fn open(&self) -> anyhow::Result<RemoteLog> {
-        // Opening it would make the directory, and those in it.
+        // Opening it would make the directory, and those in it, or a set of copies.
         if let Some(directory) = self.place.strip_prefix("file:")
             && !directory.is_empty()
             && !Path::new(directory).join(STORED_ENTRIES).is_dir()
@@ -120,6 +122,7 @@ impl Place {
         }
         let options = RemoteOptions {
             probe: false,
+            make: !self.place.starts_with("copies:"),
             ..RemoteOptions::from_environment()?
         };
         Ok(RemoteLog::new(open(&self.place, &options)?))

@@ -26,6 +26,7 @@ mod serving;
 mod sockets;
 mod sql;
 mod store;
+mod store_copies;
 mod store_killed;
 mod store_serve;
 mod store_trimmed;

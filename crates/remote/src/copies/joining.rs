@@ -26,8 +26,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Entries that are copied in one step.
-const STEP_ENTRIES: usize = 64;
+/// Appends wait while so many entries are copied; twice as many each time that there were more.
+const LAST_ENTRIES: usize = 64;
 
 /// Objects up to this length are compared byte by byte.
 const COMPARED_BYTES_MAX: u64 = 64 << 10;
@@ -342,8 +342,7 @@ impl Copies {
         let view = self.tenure.lock().settled(self.process).cloned();
         let view = view.ok_or_else(|| self.changes("let a copy in"))?;
         let way = self.way(&view, filling)?;
-        let mut listed = way.source.list(filling.next)?;
-        listed.truncate(STEP_ENTRIES);
+        let listed = way.source.list(filling.next)?;
         if let Some(last) = listed.last() {
             if !way.entries(&listed)? {
                 return Ok(Step::Differs);
@@ -369,7 +368,7 @@ impl Copies {
         let way = self.way(&view, filling)?;
         let is_behind = planted::is(Planted::JoinedBehind);
         let listed = way.source.list(filling.next)?;
-        if listed.len() > STEP_ENTRIES << filling.rounds.min(20) {
+        if listed.len() > LAST_ENTRIES << filling.rounds.min(20) {
             // More came than appends should wait for.
             filling.rounds += 1;
             return Ok(Step::More);

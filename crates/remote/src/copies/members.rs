@@ -10,7 +10,7 @@ use super::record::{CopyRecord, SetRecord};
 use super::time::Time;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
-use sardonyx_storage::remote_log::store::StoreError;
+use sardonyx_storage::remote_log::store::{RemoteStore, StoreError};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -64,10 +64,9 @@ impl Members {
         wait: Wait,
     ) -> Result<Arc<Life>, StoreError> {
         let key = (copy.place.clone(), wait);
-        if let Some((life, store)) = self.lives.lock().get(&key)
-            && *life == copy.life
-        {
-            return Ok(store.clone());
+        let known = self.lives.lock().get(&key).cloned();
+        if let Some((_, store)) = known.filter(|(life, _)| *life == copy.life) {
+            return self.answers(record, copy, wait, store);
         }
         let store = self.open.open(&copy.place, wait)?;
         let mark = store.read_object(&mark_of(record.identity, copy.life))?;
@@ -81,6 +80,20 @@ impl Members {
         }
         let life = Arc::new(Life::new(store, copy.life));
         self.lives.lock().insert(key, (copy.life, life.clone()));
+        self.answers(record, copy, wait, life)
+    }
+
+    /// A copy whose answer may take long is first asked for a sign, so that one that is away is not waited for.
+    fn answers(
+        &self,
+        record: &SetRecord,
+        copy: &CopyRecord,
+        wait: Wait,
+        life: Arc<Life>,
+    ) -> Result<Arc<Life>, StoreError> {
+        if wait == Wait::Long {
+            self.get(record, copy, Wait::Short)?.read(1)?;
+        }
         Ok(life)
     }
 

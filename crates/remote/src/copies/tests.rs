@@ -359,6 +359,28 @@ fn with_and_without(planted: Planted, holds: impl Fn() -> bool) {
     assert!(found, "{planted:?} is not found");
 }
 
+/// Entries that are appended while a copy joins.
+#[test]
+fn a_copy_that_joins_has_what_was_appended_meanwhile() {
+    with_and_without(Planted::JoinedBehind, || {
+        let sites = Sites::new(&["a", "b"]);
+        let host = Host::new(&sites);
+        host.cut(&["b"]);
+        host.appends(1, "one");
+        host.cut(&[]);
+        host.net.pause(Duration::from_secs(2));
+        for number in 2.. {
+            let is_joining = host.copies.maintain().unwrap();
+            host.appends(number, "more");
+            if !is_joining {
+                break;
+            }
+        }
+        assert_eq!(sites.in_sync(), ["a", "b"]);
+        sites.at("a").list(0).unwrap() == sites.at("b").list(0).unwrap()
+    });
+}
+
 /// P owns the log with `a` alone; T takes over; P, whose thread still runs, must not let `b` in beside T's appends.
 #[test]
 fn only_the_writer_lets_copies_in() {

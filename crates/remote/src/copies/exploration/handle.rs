@@ -1,6 +1,7 @@
 //! A store of the world, as one process has it: each request is a turn, and may go wrong.
 
-use super::world::{Target, World};
+use super::state::Target;
+use super::world::World;
 use crate::copies::members::{Open, Wait};
 use crate::copies::time::Time;
 use sardonyx_storage::remote_log::memory::MemoryStore;

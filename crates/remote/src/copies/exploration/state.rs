@@ -1,0 +1,308 @@
+//! What is at each place, who runs next, and what goes wrong between two requests, drawn from a seed.
+
+use super::checker::Checker;
+use crate::copies::keeper::Keeper;
+use crate::copies::record::SetRecord;
+use sardonyx_base::random::Random;
+use sardonyx_storage::remote_log::memory::MemoryStore;
+use sardonyx_storage::remote_log::objects::RemotePlace;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const CLIENTS: usize = 3;
+pub(super) const STEPS: u64 = 2500;
+
+/// A run that is not over by then never will be.
+const STUCK: u64 = 200_000;
+
+/// What a request goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    Keeper,
+    Copy(usize),
+}
+
+/// A request that is done later.
+pub(super) type Late = (Target, u64, Box<dyn Fn(&MemoryStore) + Send>);
+
+/// What is at a place.
+pub(super) struct Site {
+    pub store: Arc<MemoryStore>,
+    /// Raised when it is emptied.
+    pub life: u64,
+    pub is_up: bool,
+    /// The processes that do not reach it.
+    pub cut: [bool; CLIENTS],
+}
+
+impl Site {
+    pub fn new() -> Self {
+        Site {
+            store: Arc::new(MemoryStore::new()),
+            life: 0,
+            is_up: true,
+            cut: [false; CLIENTS],
+        }
+    }
+}
+
+/// How often what goes wrong: other weights by each seed.
+pub(super) struct Hazards {
+    pub stop: u64,
+    pub cut: u64,
+    pub empty: u64,
+    pub kill: u64,
+    pub stall: u64,
+    pub release: u64,
+    pub request: u64,
+}
+
+pub(super) struct Inner {
+    pub random: Random,
+    pub step: u64,
+    pub clock: Duration,
+    pub hazards: Hazards,
+    pub keeper: Site,
+    pub copies: Vec<Site>,
+    pub late: Vec<Late>,
+    /// Who runs.
+    pub current: usize,
+    pub is_done: [bool; CLIENTS],
+    pub stalled_until: [u64; CLIENTS],
+    pub lives: [u64; CLIENTS],
+    /// An emptied copy that is still in the set, and what it had.
+    pub wounded: Option<(usize, u64, Site)>,
+    /// Nothing goes wrong any more.
+    pub is_quiet: bool,
+    pub next_transaction: u64,
+    pub checker: Checker,
+}
+
+impl Inner {
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let copies = 2 + random.below(2) as usize;
+        let mut weigh = |most| random.below(most);
+        let hazards = Hazards {
+            stop: weigh(40),
+            cut: weigh(40),
+            empty: weigh(5),
+            kill: weigh(8),
+            stall: weigh(30),
+            release: 10 + weigh(60),
+            request: 1 + weigh(40),
+        };
+        Inner {
+            random,
+            step: 0,
+            clock: Duration::ZERO,
+            hazards,
+            keeper: Site::new(),
+            copies: (0..copies).map(|_| Site::new()).collect(),
+            late: Vec::new(),
+            current: 0,
+            is_done: [false; CLIENTS],
+            stalled_until: [0; CLIENTS],
+            lives: [0; CLIENTS],
+            wounded: None,
+            is_quiet: false,
+            next_transaction: 1,
+            checker: Checker::default(),
+        }
+    }
+
+    pub fn site(&mut self, target: Target) -> &mut Site {
+        match target {
+            Target::Keeper => &mut self.keeper,
+            Target::Copy(index) => &mut self.copies[index],
+        }
+    }
+
+    pub fn record(&self) -> SetRecord {
+        let store: Arc<dyn RemotePlace> = self.keeper.store.clone();
+        let view = Keeper(store).read().expect("it was written");
+        view.record.clone()
+    }
+
+    /// A copy is in the set and not what it was.
+    fn is_wounded(&mut self) -> bool {
+        if let Some((index, life, _)) = &self.wounded {
+            let place = place_of(*index);
+            let record = self.record();
+            let mut in_sync = record.in_sync();
+            if !in_sync.any(|copy| copy.place == place && copy.life == *life) {
+                self.wounded = None;
+            }
+        }
+        self.wounded.is_some()
+    }
+
+    /// The other copies were left out before that was seen: then nothing goes on until what it had is put back.
+    fn heal(&mut self) {
+        if self.wounded.is_some()
+            && self.is_wounded()
+            && self.record().in_sync().count() == 1
+            && let Some((index, _, site)) = self.wounded.take()
+        {
+            self.copies[index] = site;
+        }
+    }
+
+    /// What may go wrong between two requests.
+    pub fn step(&mut self) {
+        self.step += 1;
+        self.clock += Duration::from_millis(5);
+        assert!(self.step < STUCK, "the run does not come to its end");
+        self.heal();
+        if self.is_quiet {
+            return;
+        }
+        if self.step >= STEPS {
+            return self.become_quiet();
+        }
+        let Hazards {
+            stop,
+            cut,
+            empty,
+            kill,
+            stall,
+            release,
+            ..
+        } = self.hazards;
+        let mut drawn = self.random.below(1000);
+        for (weight, hazard) in [
+            (stop, Inner::stop as fn(&mut Self)),
+            (cut, Inner::cut),
+            (empty, Inner::empty),
+            (kill, Inner::kill),
+            (stall, Inner::stall),
+            (release, Inner::release),
+        ] {
+            if drawn < weight {
+                return hazard(self);
+            }
+            drawn -= weight;
+        }
+    }
+
+    pub fn become_quiet(&mut self) {
+        self.is_quiet = true;
+        for site in self.copies.iter_mut().chain([&mut self.keeper]) {
+            (site.is_up, site.cut) = (true, [false; CLIENTS]);
+        }
+        self.stalled_until = [0; CLIENTS];
+        while !self.late.is_empty() {
+            self.release();
+        }
+    }
+
+    fn stop(&mut self) {
+        let drawn = self.random.below(self.copies.len() as u64) as usize;
+        let down = self.copies.iter().position(|site| !site.is_up);
+        let index = down.filter(|_| drawn > 0).unwrap_or(drawn);
+        let is_up = self.copies[index].is_up;
+        if !is_up || !self.is_wounded() {
+            self.copies[index].is_up = !is_up;
+        }
+    }
+
+    fn cut(&mut self) {
+        let client = self.random.below(CLIENTS as u64) as usize;
+        let index = self.random.below(self.copies.len() as u64 + 1) as usize;
+        let wounded = self.is_wounded();
+        let site = match index < self.copies.len() {
+            true => &mut self.copies[index],
+            false => &mut self.keeper,
+        };
+        site.cut[client] = !site.cut[client] && !wounded;
+    }
+
+    /// A disk is lost, and an empty one is in its place. Another copy of the set is whole.
+    fn empty(&mut self) {
+        if self.is_wounded() {
+            return;
+        }
+        let record = self.record();
+        let index = self.random.below(self.copies.len() as u64) as usize;
+        let place = place_of(index);
+        let others = record.in_sync().filter(|copy| copy.place != place);
+        if others.count() == 0 {
+            return;
+        }
+        for site in self.copies.iter_mut().chain([&mut self.keeper]) {
+            (site.is_up, site.cut) = (true, [false; CLIENTS]);
+        }
+        let life = self.copies[index].life + 1;
+        let empty = Site {
+            life,
+            ..Site::new()
+        };
+        let site = std::mem::replace(&mut self.copies[index], empty);
+        let mut in_sync = record.in_sync();
+        let copy = in_sync.find(|copy| copy.place == place);
+        self.wounded = copy.map(|copy| (index, copy.life, site));
+        self.checker.seen.emptied += 1;
+    }
+
+    fn kill(&mut self) {
+        let client = self.random.below(CLIENTS as u64) as usize;
+        self.lives[client] += 1;
+        self.checker.seen.killed += 1;
+    }
+
+    fn stall(&mut self) {
+        let client = self.random.below(CLIENTS as u64) as usize;
+        self.stalled_until[client] = self.step + self.random.below(300);
+    }
+
+    /// A request arrives that was sent long ago, if its store is still there.
+    fn release(&mut self) {
+        if self.late.is_empty() {
+            return;
+        }
+        let at = self.random.below(self.late.len() as u64) as usize;
+        let (target, life, act) = self.late.swap_remove(at);
+        let before = self.keeper_view(target);
+        let site = self.site(target);
+        if site.life == life {
+            act(&site.store);
+            self.checker.seen.late += 1;
+            self.note_change(before);
+        }
+    }
+
+    pub fn keeper_view(&self, target: Target) -> Option<SetRecord> {
+        (target == Target::Keeper).then(|| self.record())
+    }
+
+    /// Counts what a request to the keeper changed.
+    pub fn note_change(&mut self, before: Option<SetRecord>) {
+        let Some(before) = before else { return };
+        let after = self.record();
+        let seen = &mut self.checker.seen;
+        let count = |record: &SetRecord| record.in_sync().count();
+        seen.left_out += u64::from(count(&after) < count(&before));
+        seen.joined += u64::from(count(&after) > count(&before));
+        seen.writers += u64::from(after.writer != before.writer);
+        let lives = |record: &SetRecord| record.copies.iter().map(|copy| copy.life).sum::<u64>();
+        seen.lives += u64::from(lives(&after) > lives(&before));
+    }
+
+    /// Who runs next.
+    pub fn choose(&mut self) -> Option<usize> {
+        let is_ready = |client: &usize| !self.is_done[*client];
+        let all: Vec<usize> = (0..CLIENTS).filter(is_ready).collect();
+        let stalled = |client: &usize| self.stalled_until[*client] > self.step;
+        let ready: Vec<usize> = all.iter().copied().filter(|c| !stalled(c)).collect();
+        let from = match ready.is_empty() {
+            true => all,
+            false => ready,
+        };
+        let at = self.random.below(from.len().max(1) as u64) as usize;
+        from.get(at).copied()
+    }
+}
+
+pub(super) fn place_of(index: usize) -> String {
+    format!("copy-{index}")
+}
