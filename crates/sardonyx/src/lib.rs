@@ -55,6 +55,7 @@
 //! | procedures that are submitted in batches | [`procedures`] |
 //! | journals, and how long their rows are kept | [`journals`] |
 //! | changes of rows, in the order of their commits | [`changes`] |
+//! | reading beside the program that has a database open | [`follower`] |
 //! | figures, and the results of recovery | [`reports`] |
 //!
 //! # Errors
@@ -117,6 +118,8 @@ pub mod backup;
 pub mod changes;
 mod compact;
 mod error;
+#[cfg(not(shuttle))]
+pub mod follower;
 mod host_error;
 #[cfg(not(shuttle))]
 pub mod hosts;
@@ -137,6 +140,8 @@ mod tables;
 mod ticket;
 
 pub use error::Error;
+#[cfg(not(shuttle))]
+pub use follower::Follower;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[cfg(feature = "operations")]

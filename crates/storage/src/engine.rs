@@ -9,6 +9,8 @@
 //!   its [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
 //! - another host, whose groups are read from a store: [`Replica`].
 //!
+//! Others read what one of them writes, and do not take part: each is a [`Guest`].
+//!
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
 mod adopting;
@@ -21,6 +23,7 @@ mod driver;
 mod election;
 mod error;
 mod forks;
+mod guest;
 mod lacking;
 mod lagging;
 mod leftovers;
@@ -41,6 +44,7 @@ pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
 pub use forks::{FORK_NEW_FILE, FORK_PREFIX, Fork, forks};
+pub use guest::{Arrival, Guest, GuestError, Sight};
 pub use marks::SEEDING_FILE;
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
@@ -53,6 +57,7 @@ pub use sharing::{join, lock_opening, open_first, record_end};
 
 use crate::checkpoint::{CheckpointPlace, CheckpointStage};
 use crate::disk::{Disk, DiskLock};
+use crate::log::published::PublishedEnd;
 use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
@@ -155,6 +160,7 @@ impl Engine {
             background.feeds.clone(),
             options.drive(),
         );
+        let commit = commit.publishing(PublishedEnd::create(&*disk, &manifest, end));
         let commit = Arc::new(match &remote {
             Some(remote) => remote.arrange(commit),
             None => commit,

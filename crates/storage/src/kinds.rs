@@ -3,7 +3,7 @@
 use crate::catalogue::CatalogueError;
 use crate::checkpoint::CheckpointError;
 use crate::disk::DiskError;
-use crate::engine::{AppendError, CompactionError, OpenError, ReplicaError};
+use crate::engine::{AppendError, CompactionError, GuestError, OpenError, ReplicaError};
 use crate::journal::JournalError;
 use crate::log::LogError;
 use crate::log::SharedLogError;
@@ -74,6 +74,32 @@ impl CrateError for ManifestError {
     fn into_error(self) -> Error {
         match self {
             ManifestError::Disk(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl CrateError for GuestError {
+    fn kind(&self) -> Kind {
+        match self {
+            GuestError::Manifest(error) => error.kind(),
+            GuestError::Places(error) => error.kind(),
+            GuestError::Disk(error) => error.kind(),
+            GuestError::Recovery(error) => error.kind(),
+            GuestError::Log(error) => error.kind(),
+            GuestError::Overtaken { .. }
+            | GuestError::Replaced { .. }
+            | GuestError::WentBack { .. } => Error::Unavailable,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            GuestError::Manifest(error) => error.into(),
+            GuestError::Places(error) => error.into(),
+            GuestError::Disk(error) => error.into(),
+            GuestError::Recovery(error) => error.into(),
+            GuestError::Log(error) => error.into(),
             error => error.kind()(error.into()),
         }
     }

@@ -61,6 +61,10 @@ pub(crate) fn build_index(
     records: usize,
     workers: usize,
 ) -> Result<HashIndex, BuildError> {
+    if store.pages_mut().has_snapshots() {
+        // Of one table while others are read: what the threads store at once would not be kept for their readers.
+        return build_one_by_one(bytes, state, store);
+    }
     let turns = turns(state);
     let pages: u64 = turns.iter().map(|turn| turn.end - turn.start).sum();
     let useful = (pages / PAGES_PER_WORKER_MIN).max(1);
@@ -73,7 +77,7 @@ pub(crate) fn build_index(
         .map(|_| store.allocate_zeroed(in_shard * 8))
         .collect::<Result<_, _>>()?;
     let depth = shards.trailing_zeros();
-    // Nobody reads indexes before they are built, so there are no snapshots of them.
+    // There are no snapshots, as said above.
     let words = <[AtomicU64]>::mut_from_bytes(store.pages_mut().bytes_mut())
         .expect("pages are aligned and full of words");
     let words = &*words;

@@ -6,6 +6,7 @@
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
+//! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
 //! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
@@ -33,6 +34,7 @@ mod build;
 mod change;
 mod changed_rows;
 pub mod changes;
+mod followed;
 pub mod hash;
 pub mod index;
 pub mod index_store;
@@ -54,6 +56,7 @@ mod transaction;
 mod undo;
 mod values;
 
+pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange};
 pub use open::{

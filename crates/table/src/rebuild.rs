@@ -51,37 +51,52 @@ pub(crate) fn rebuild(
     let mut tables = Vec::new();
     // What lies in the pages of the others is known by their schemas.
     let mut schemas = read_schemas(bytes, catalogue)?;
-    for (number, definition) in catalogue.definitions.iter().enumerate() {
-        let Some(mut state) = TableState::new(definition, hash)? else {
-            tables.push(None);
-            continue;
-        };
-        state = state.in_life(catalogue.life(number as u16));
-        state.extents.extend(catalogue.extents_of(number as u16));
-        if let Some(schema) = schemas.remove(&(number as u16)) {
-            state.take_schema(Arc::new(schema), true);
+    for number in 0..catalogue.definitions.len() as u16 {
+        let schema = schemas.remove(&number).map(Arc::new);
+        let rebuilt = rebuild_table(bytes, catalogue, number, schema, indexes, workers, hash)?;
+        if let Some((state, records)) = &rebuilt {
+            report.tables += 1;
+            report.records += *records as u64;
+            report.free += state.free.len() as u64;
         }
-        let damaged = |at, reason| damaged(definition, at, reason);
-        let records = find_places(bytes, number as u16, &mut state)
-            .map_err(|Damage { at, reason }| damaged(at, reason))?;
-        state.is_hashed = is_hashed(&state);
-        if state.is_hashed {
-            state.index = build_index(bytes, &state, indexes, records, workers).map_err(
-                |error| match error {
-                    BuildError::SecondRecord(at) => {
-                        damaged(at, "a second record with the same key")
-                    }
-                    BuildError::Store(error) => TableError::Store(error),
-                },
-            )?;
-        }
-        report.tables += 1;
-        report.records += records as u64;
-        report.free += state.free.len() as u64;
-        tables.push(Some(state));
+        tables.push(rebuilt.map(|(state, _)| state));
     }
     report.time = started.elapsed();
     Ok((tables, report))
+}
+
+/// Rebuilds the state of a table, of which this schema is stored, if one is, but for its ordered indexes; and says how
+/// many records it has. `None` for a journal or area.
+pub(crate) fn rebuild_table(
+    bytes: &[u8],
+    catalogue: &Catalogue,
+    number: u16,
+    schema: Option<Arc<Schema>>,
+    indexes: &mut IndexStore,
+    workers: usize,
+    hash: KeyHash,
+) -> Result<Option<(TableState, usize)>, TableError> {
+    let definition = &catalogue.definitions[usize::from(number)];
+    let Some(mut state) = TableState::new(definition, hash)? else {
+        return Ok(None);
+    };
+    state = state.in_life(catalogue.life(number));
+    state.extents.extend(catalogue.extents_of(number));
+    if let Some(schema) = schema {
+        state.take_schema(schema, true);
+    }
+    let damaged = |at, reason| damaged(definition, at, reason);
+    let records = find_places(bytes, number, &mut state)
+        .map_err(|Damage { at, reason }| damaged(at, reason))?;
+    state.is_hashed = is_hashed(&state);
+    if state.is_hashed {
+        let built = build_index(bytes, &state, indexes, records, workers);
+        state.index = built.map_err(|error| match error {
+            BuildError::SecondRecord(at) => damaged(at, "a second record with the same key"),
+            BuildError::Store(error) => TableError::Store(error),
+        })?;
+    }
+    Ok(Some((state, records)))
 }
 
 /// Checks that the long values of all tables' rows and the pages with values fit each other.

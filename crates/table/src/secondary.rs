@@ -19,6 +19,7 @@ use crate::transaction::note_references;
 use sardonyx_rows::TableError;
 use sardonyx_rows::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
 use sardonyx_rows::schema::{IndexDefinition, Schema};
+use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -311,26 +312,37 @@ pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
     } = space;
     note_references(tables);
     for (state, definition) in tables.iter_mut().zip(&catalogue.definitions) {
-        let Some(state) = state else {
-            continue;
-        };
-        for what in wanted(&state.schema, state.is_hashed) {
-            let built = build_secondary(indexes, store.bytes(), state, what, *workers);
-            let damaged = |at: Address, reason| TableError::DamagedTable {
-                table: definition.name.clone(),
-                page: at.page().0,
-                offset: at.offset_in_page(),
-                reason,
-            };
-            let index = built.map_err(|unfit| match unfit {
-                Unfit::Duplicate(row) => {
-                    damaged(row, "a second row with the same key in a unique index")
-                }
-                Unfit::Key(_) => damaged(Address(0), "a row with a key that is too long"),
-                Unfit::Table(error) => error,
-            })?;
-            state.secondary.push(index);
+        if let Some(state) = state {
+            build_ordered_of(store.bytes(), definition, state, indexes, *workers)?;
         }
+    }
+    Ok(())
+}
+
+/// Builds the ordered indexes of a table that has none yet, whose schema is known.
+pub(crate) fn build_ordered_of(
+    rows: &[u8],
+    definition: &Definition,
+    state: &mut TableState,
+    indexes: &mut IndexStore,
+    workers: usize,
+) -> Result<(), TableError> {
+    for what in wanted(&state.schema, state.is_hashed) {
+        let built = build_secondary(indexes, rows, state, what, workers);
+        let damaged = |at: Address, reason| TableError::DamagedTable {
+            table: definition.name.clone(),
+            page: at.page().0,
+            offset: at.offset_in_page(),
+            reason,
+        };
+        let index = built.map_err(|unfit| match unfit {
+            Unfit::Duplicate(row) => {
+                damaged(row, "a second row with the same key in a unique index")
+            }
+            Unfit::Key(_) => damaged(Address(0), "a row with a key that is too long"),
+            Unfit::Table(error) => error,
+        })?;
+        state.secondary.push(index);
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ mod exchanges;
 mod extremes;
 mod face;
 mod failures;
+mod followers;
 mod forks;
 mod full_disk;
 mod full_disk_real;

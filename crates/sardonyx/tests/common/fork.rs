@@ -68,6 +68,15 @@ pub fn end(well: bool) -> ! {
 }
 
 impl Child {
+    /// Kills it.
+    pub fn kill(self) {
+        // SAFETY: a child that was made here and not waited for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+
     /// Whether it ended by itself, and content.
     pub fn ends_content(self) -> bool {
         let mut status = 0;

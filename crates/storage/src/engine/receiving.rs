@@ -17,6 +17,7 @@ use super::{OpenError, StorageOptions};
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::pool::BufferPool;
+use crate::log::published::PublishedEnd;
 use crate::log::seal::SealedGroup;
 use crate::log::segment::LogPin;
 use crate::log::supply::Admission;
@@ -45,6 +46,8 @@ pub(super) struct ReceivingEngine {
     /// The end of the durable log, for those who must not wait while groups are being written. Its tail is
     /// the history checksum of the last group.
     state: LogState,
+    /// For readers in other processes.
+    published: Option<PublishedEnd>,
     poisoned: Arc<OnceLock<Arc<str>>>,
     threads: Mutex<Threads>,
     /// The locks of the directories elsewhere.
@@ -140,6 +143,7 @@ impl ReceivingEngine {
         let mut threads = Threads::new(supervisor);
         background.start(&mut threads);
         Ok(ReceivingEngine {
+            published: PublishedEnd::create(&*disk, &manifest, end),
             disk,
             _places: places,
             recorded: Mutex::new(end),
@@ -273,6 +277,9 @@ impl ReceivingEngine {
             position,
             tail: last.history_checksum().into(),
         });
+        if let Some(published) = &self.published {
+            published.publish(position);
+        }
         match &writing.pin {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.background.segments.pin(last.lsn),

@@ -177,6 +177,12 @@ impl Follower {
         Ok(header.map(|header| (header, reader.last_group_bytes(&header))))
     }
 
+    /// The group that [`Follower::next_group`] returned just now, as it stands on disk; none, if it returned none.
+    pub fn last_group_bytes(&self, header: &GroupHeader) -> &[u8] {
+        let reader = self.reader.as_ref();
+        reader.map_or(&[], |reader| reader.last_group_bytes(header))
+    }
+
     /// The spanning group that [`Follower::next_group`] returned just now, as a buffer of its own: it may be
     /// as large as memory allows, and then there is none for a copy.
     ///

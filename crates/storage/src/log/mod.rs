@@ -15,6 +15,7 @@
 //! - [`supply`]: segments prepared ahead of the writers;
 //! - [`room`]: what a transaction needs in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
+//! - [`published`]: the end of the durable log, for readers in other processes;
 //! - [`recent`]: the newest groups in memory, for the carrier of the log to a store;
 //! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
@@ -30,6 +31,7 @@ mod leader;
 pub(crate) mod open_group;
 pub mod policy;
 pub mod pool;
+pub mod published;
 pub mod reader;
 pub mod recent;
 pub mod record;

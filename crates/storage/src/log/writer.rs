@@ -37,6 +37,7 @@ use super::follow::Feed;
 use super::open_group::OpenGroup;
 use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::BufferPool;
+use super::published::PublishedEnd;
 use super::recent::RecentGroups;
 use super::seal::{SealedGroup, Sequencer};
 use super::segment::Segments;
@@ -90,6 +91,8 @@ pub struct LogWriter {
     remote: Option<GroupQueue>,
     /// Groups that the copy has, on their way to stable storage here, if that is not waited for.
     behind: Option<Behind>,
+    /// For readers in other processes.
+    published: Option<PublishedEnd>,
     poison: OnceLock<LogError>,
     counters: CacheLine<Counters>,
 }
@@ -176,9 +179,17 @@ impl LogWriter {
             recent: OnceLock::new(),
             remote: None,
             behind: None,
+            published: None,
             poison: OnceLock::new(),
             counters: CacheLine::default(),
         }
+    }
+
+    /// This log, whose durable end is published for readers in other processes, if that is possible.
+    #[must_use]
+    pub(crate) fn publishing(mut self, published: Option<PublishedEnd>) -> Self {
+        self.published = published;
+        self
     }
 
     /// Who takes the steps.

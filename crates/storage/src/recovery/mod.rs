@@ -104,7 +104,26 @@ pub fn recover(
     manifest: &Manifest,
     options: RecoveryOptions,
 ) -> Result<Recovered, RecoveryError> {
-    recover_bounded(disk, manifest, options, None)
+    recover_bounded(disk, manifest, options, Until::Found)
+}
+
+/// Reads a database beside the process that writes to it, up to the end of its log that is published as durable: what is
+/// written beyond is neither read nor taken for corruption. `published` is asked when the backup is loaded, so that the log
+/// is read at least as far as that speaks of it. A dry run, of the pages alone.
+///
+/// # Errors
+/// As [`recover`]. What is found missing or damaged may have been freed or written anew meanwhile.
+pub fn recover_beside(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+    published: &dyn Fn() -> Result<Option<LogPosition>, RecoveryError>,
+) -> Result<Recovered, RecoveryError> {
+    let options = RecoveryOptions {
+        dry_run: true,
+        ..options
+    };
+    recover_bounded(disk, manifest, options, Until::Published(published))
 }
 
 /// Recovers a database whose log is being written by others, up to the end of its log that is known
@@ -119,14 +138,25 @@ pub fn recover_until(
     options: RecoveryOptions,
     end: LogPosition,
 ) -> Result<Recovered, RecoveryError> {
-    recover_bounded(disk, manifest, options, Some(end))
+    recover_bounded(disk, manifest, options, Until::Known(end))
+}
+
+/// Up to where a log is read.
+#[derive(Clone, Copy)]
+enum Until<'a> {
+    /// As far as there are whole groups.
+    Found,
+    /// This far.
+    Known(LogPosition),
+    /// As far as is said when this is asked, and at least as far as what was made from the log has it.
+    Published(&'a dyn Fn() -> Result<Option<LogPosition>, RecoveryError>),
 }
 
 fn recover_bounded(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
     options: RecoveryOptions,
-    end: Option<LogPosition>,
+    until: Until<'_>,
 ) -> Result<Recovered, RecoveryError> {
     let workers = options.workers.clamp(1, WORKERS_MAX);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
@@ -145,8 +175,9 @@ fn recover_bounded(
     let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
     let load_time = started.elapsed();
 
-    let archive = match manifest.journal {
-        Retention::Nothing => None,
+    let archive = match (manifest.journal, until) {
+        // The rows of journals are not read.
+        (Retention::Nothing, _) | (_, Until::Published(_)) => None,
         _ => Some(find_end(&**disk, manifest.identity)?),
     };
     if let Some(end) = archive.filter(|_| !options.dry_run) {
@@ -159,6 +190,18 @@ fn recover_bounded(
         .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));
     let started = Instant::now();
     let (mut reader, needs) = open_log(disk, manifest, &stripes, archive)?;
+    let end = match until {
+        Until::Found => None,
+        Until::Known(end) => Some(end),
+        Until::Published(ask) => {
+            let reached = reached(manifest, &stripes, archive);
+            Some(
+                ask()?
+                    .filter(|end| end.group > reached.group)
+                    .unwrap_or(reached),
+            )
+        }
+    };
     if let Some(end) = end {
         reader.set_until(end);
     }

@@ -159,6 +159,7 @@ impl Transaction<'_> {
             }
             self.fill(number, &schema, &name, row, &mut fixed)?;
             self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+            self.log_references(&schema, at, indexes, row, &fixed);
             self.write_differences(at, &fixed);
             self.touch(at);
             self.index_row(number, at, indexes)?;
@@ -183,6 +184,33 @@ impl Transaction<'_> {
         if self.space.store.lacks(at.page()) {
             let word = word_at(self.space.store.bytes(), at.0 as usize);
             self.space.store.write(at, &word.to_le_bytes());
+        }
+    }
+
+    /// Logs the references of long values that change in their cells and that an index may have: whoever follows the log
+    /// knows by this that the row has another key, although nothing else of it changes.
+    fn log_references(
+        &mut self,
+        schema: &Schema,
+        at: Address,
+        indexes: u32,
+        row: &RowWriter<'_>,
+        fixed: &[u8],
+    ) {
+        if indexes == 0 {
+            return;
+        }
+        for (number, _) in row.set_columns() {
+            let column = &schema.columns[number];
+            if !column.kind.is_variable() {
+                continue;
+            }
+            let after = Reference::at(fixed, column.offset);
+            let place = at.0 as usize + column.offset;
+            let is_same = Reference::at(self.space.store.bytes(), place) == after;
+            if is_same && after.cell().is_some() {
+                self.write(Address(place as u64), &after.0[..4]);
+            }
         }
     }
 

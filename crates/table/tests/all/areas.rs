@@ -178,7 +178,7 @@ fn a_table_of_the_name_of_an_area_is_refused() {
     let mut pages = Pages::new();
     pages.declare("small");
     let mut world = World::with_memory(STORE_BYTES);
-    world.redone = pages.store.bytes().to_vec();
+    world.set_redone(pages.store.bytes().to_vec());
     (world.space, _) = TableSpace::open(pages.store, 1).expect("open");
     let result = in_detail(world.commit(|tx| tx.declare_table::<Small>()));
     assert!(
@@ -383,7 +383,7 @@ proptest! {
                     let before = world.space.pages().len();
                     let packed = world.space.packed(STORE_BYTES).expect("packed");
                     assert!(packed.bytes().len() <= before);
-                    world.redone = packed.bytes().to_vec();
+                    world.set_redone(packed.bytes().to_vec());
                     let again = TableSpace::open(packed, 2).expect("sound").0;
                     let least = again.packed(STORE_BYTES).expect("packed");
                     assert!(least.bytes() == again.pages(), "nothing is left to pack");
@@ -417,7 +417,7 @@ fn in_store(world: &mut World, run: impl FnOnce(&mut Pages)) {
     let space = std::mem::replace(&mut world.space, empty.0);
     let mut pages = Pages::of(space.into_store());
     run(&mut pages);
-    world.redone = pages.store.bytes().to_vec();
+    world.set_redone(pages.store.bytes().to_vec());
     (world.space, _) = TableSpace::open(pages.store, 1).expect("open");
 }
 

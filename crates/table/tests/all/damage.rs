@@ -59,7 +59,7 @@ fn open_and_use(store: PageStore, workers: usize) -> Option<TableError> {
         Ok((space, _)) => space,
         Err(error) => return Some(error),
     };
-    world.redone = world.space.pages().to_vec();
+    world.set_redone(world.space.pages().to_vec());
     use_table::<Small>(&mut world);
     use_table::<Account>(&mut world);
     use_table::<Order>(&mut world);

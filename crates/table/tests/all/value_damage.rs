@@ -137,7 +137,7 @@ fn bytes_that_differ(before: &Value, after: &Value) -> usize {
 fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     let mut world = World::with_memory(1 << 30);
     world.space = TableSpace::open_with(store, 1, hash())?.0;
-    world.redone = world.space.pages().to_vec();
+    world.set_redone(world.space.pages().to_vec());
     let found = read(&world.space.view())?;
     world.commit(|tx| {
         let Ok(mut rows) = tx.rows("texts") else {

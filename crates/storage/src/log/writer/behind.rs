@@ -104,8 +104,9 @@ impl LogWriter {
         if self.is_poisoned() {
             return;
         }
-        let below = last.header().next_position().group;
-        behind.stable_below.store(below, Ordering::Release);
+        let stable = last.header().next_position();
+        behind.stable_below.store(stable.group, Ordering::Release);
+        self.publish_stable(stable);
         groups.iter().for_each(|group| self.feed(group));
         drop(prefix);
         behind.nudge();

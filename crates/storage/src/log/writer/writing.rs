@@ -261,11 +261,22 @@ impl LogWriter {
                 position: durable,
                 tail: 0,
             });
+            if self.behind.is_none() {
+                self.publish_stable(durable);
+            }
         }
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
         self.room.advance(durable);
         self.waiting.wake(before..durable.group);
+    }
+
+    /// Everything before here is durable, and stable here: tells readers in other processes. Under the prefix's lock, and
+    /// before it is acknowledged: what was acknowledged can be read there, also if this process is killed now.
+    pub(super) fn publish_stable(&self, stable: LogPosition) {
+        if let Some(published) = &self.published {
+            published.publish(stable);
+        }
     }
 
     /// After a write: if more has come meanwhile, someone must take it.

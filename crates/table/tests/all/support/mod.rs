@@ -8,9 +8,12 @@ use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View};
+use sardonyx_table::{
+    FollowedSpace, KeyHash, RebuildReport, SpaceSnapshot, TableSpace, Transaction, View,
+};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// 8 bytes: 503 in a page, a key of 4 bytes.
@@ -327,6 +330,54 @@ pub struct World {
     pub space: TableSpace,
     pub log: GroupBuilder,
     pub redone: Vec<u8>,
+    /// The tables as whoever follows the log has them.
+    followed: Followed,
+}
+
+/// Tables that follow the log, by groups of one transaction or several.
+#[derive(Debug)]
+struct Followed {
+    space: FollowedSpace,
+    /// The records of the group that is not applied yet.
+    group: Vec<u8>,
+    transactions: u32,
+    /// Kept over the next group.
+    snapshot: Option<Arc<SpaceSnapshot>>,
+}
+
+/// Tables with more rows are compared now and then only.
+const ROWS_COMPARED: u64 = 2000;
+
+impl Followed {
+    fn of(pages: &[u8]) -> Self {
+        let (space, _) = FollowedSpace::open(store_of(pages), 1).expect("open");
+        Followed {
+            space,
+            group: Vec::new(),
+            transactions: 0,
+            snapshot: None,
+        }
+    }
+
+    /// Takes a transaction's records. Returns whether the group was applied.
+    fn take(&mut self, payload: &[u8]) -> bool {
+        self.group.extend_from_slice(payload);
+        self.transactions += 1;
+        if self.transactions % 4 == 3 || self.transactions % 7 == 1 {
+            return false;
+        }
+        self.space.apply(&self.group).expect("applied");
+        self.group.clear();
+        let rows: u64 = self.space.rows();
+        if rows < ROWS_COMPARED || self.transactions.is_multiple_of(64) {
+            self.space.check();
+        }
+        self.snapshot = match self.transactions % 3 {
+            0 => Some(self.space.snapshot().expect("a snapshot")),
+            _ => None,
+        };
+        true
+    }
 }
 
 impl World {
@@ -338,6 +389,7 @@ impl World {
             space,
             log: GroupBuilder::with_capacity(1 << 16),
             redone: Vec::new(),
+            followed: Followed::of(&[]),
         }
     }
 
@@ -362,6 +414,20 @@ impl World {
         let log = std::mem::replace(&mut self.log, GroupBuilder::with_capacity(1 << 16));
         apply(&mut self.redone, log.payload());
         self.check_redone();
+        if self.followed.take(log.payload()) {
+            let pages = self.followed.space.space().pages();
+            let common = pages.len().min(self.redone.len());
+            assert!(
+                pages[..common] == self.redone[..common],
+                "followed pages differ"
+            );
+        }
+    }
+
+    /// DB' is this by other means than transactions.
+    pub fn set_redone(&mut self, pages: Vec<u8>) {
+        self.followed = Followed::of(&pages);
+        self.redone = pages;
     }
 
     /// Whether DB' equals the pages, byte by byte; pages never logged are zeroes.

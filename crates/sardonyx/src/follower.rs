@@ -1,0 +1,357 @@
+//! Reading the tables of a database beside the program that has it open, by its log.
+//!
+//! ```
+//! use sardonyx::{Error, Tables, record};
+//! use std::time::Duration;
+//!
+//! record! {
+//!     #[table("accounts", key = id)]
+//!     struct Account {
+//!         id: u64,
+//!         balance: i64,
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), Error> {
+//! #   let machine = tempfile::tempdir().map_err(Error::other)?;
+//! #   let path = machine.path().join("bank.sdx");
+//!     // One process writes …
+//!     let bank = Tables::open(&path)?;
+//!     let accounts = bank.table::<Account>()?;
+//!     bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
+//!
+//!     // … and any number of others, of the same host, read what it has committed.
+//!     let reader = Tables::follow(&path)?;
+//!     let then = reader.snapshot()?;
+//!     let accounts = then.table::<Account>()?.expect("it is declared");
+//!     assert_eq!(then.get(accounts, 1)?.map(|account| account.balance), Some(100));
+//!
+//!     bank.run(|tx| tx.update(accounts, 1, |account| account.balance = 70))?;
+//!     // Usually some milliseconds behind; at least as far as is asked:
+//!     reader.wait_for(bank.position()?, Duration::from_secs(10))?;
+//!     let now = reader.snapshot()?;
+//!     assert_eq!(now.get(accounts, 1)?.map(|account| account.balance), Some(70));
+//!     assert_eq!(then.get(accounts, 1)?.map(|account| account.balance), Some(100));
+//!     bank.close()
+//! }
+//! ```
+//!
+//! A follower has all pages and indexes in its own memory, as the program that writes has. It reads that program's files,
+//! takes no lock, changes nothing, and needs no more than the right to read them. The program does not know of it: it
+//! publishes the end of its durable log in a small file, which costs it a system call for each commit group.
+//!
+//! What a follower shows is durable: no power cut takes it back. It begins anew by itself, and atomically for its readers,
+//! when the log was freed before it was read, as happens to one that was stopped for long.
+
+mod following;
+
+use crate::{Error, Options, Snapshot, Tables};
+use following::{Following, State};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::thread::{self, JoinHandle};
+use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::journal::JournalPosition;
+use sardonyx_storage::manifest::MANIFEST_FILE;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks at a log to which something came lately, and at one that is idle. With the time for a look and
+/// for what it finds, both are less than the 10 ms that a follower may be behind.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+const LOOK_EVERY_IDLE: Duration = Duration::from_millis(5);
+
+/// So many looks without news, and the log is idle.
+const IDLE_LOOKS: u32 = 200;
+
+impl Tables {
+    /// Follows the database in this directory: reads its tables beside the program that has it open, at most 10 ms behind
+    /// what that has committed. See [`follower`](crate::follower).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no database; [`Error::Damaged`], with file and offset; [`Error::Refused`] if it holds
+    /// no tables; [`Error::Full`] if it is larger than [`Options::memory_bytes_max`]; [`Error::Unavailable`] if its log is
+    /// freed faster than it is read.
+    pub fn follow(path: impl AsRef<Path>) -> Result<Follower, Error> {
+        Options::new().follow_tables(path)
+    }
+
+    /// The end of what is durable now: for [`Follower::wait_for`], or to read [changes](crate::changes) from here on.
+    /// Every transaction of which [`Tables::run`] has returned is before it.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; [`Error::Forked`].
+    pub fn position(&self) -> Result<JournalPosition, Error> {
+        self.kernel.check()?;
+        let group = self.kernel.engine().commit().durable().group;
+        Ok(JournalPosition { group, row: 0 })
+    }
+}
+
+/// Following.
+impl Options {
+    /// Follows the database in this directory, to read its tables beside the program that has it open. Of the options those
+    /// count that say how much memory is used.
+    ///
+    /// # Errors
+    /// As [`Tables::follow`].
+    pub fn follow_tables(self, path: impl AsRef<Path>) -> Result<Follower, Error> {
+        let path = path.as_ref();
+        if !path.join(MANIFEST_FILE).exists() {
+            let file = path.join(MANIFEST_FILE).display().to_string();
+            return Err(OpenError::Absent { file }.into());
+        }
+        self.follow_tables_on(Arc::new(RealDisk::open_for_reading(path)?))
+    }
+
+    /// Follows the database on a disk of your own, such as the simulated one.
+    ///
+    /// # Errors
+    /// As [`Tables::follow`].
+    pub fn follow_tables_on(self, disk: Arc<dyn Disk>) -> Result<Follower, Error> {
+        let follower = self.follow_by_hand(disk)?;
+        let (shared, following) = (follower.shared.clone(), follower.by_hand.lock().take());
+        let body = move || {
+            following
+                .into_iter()
+                .for_each(|following| shared.follow(following))
+        };
+        let thread = thread::Builder::new().name("follower".into()).spawn(body)?;
+        *follower.thread.lock() = Some(thread);
+        Ok(follower)
+    }
+
+    /// The same without a thread: it follows when it is told to ([`Follower::step`]), so that a run can be replayed.
+    ///
+    /// # Errors
+    /// As [`Tables::follow`].
+    #[doc(hidden)]
+    pub fn follow_by_hand(self, disk: Arc<dyn Disk>) -> Result<Follower, Error> {
+        let (following, state) = Following::begin(disk, &self)?;
+        let shared = Arc::new(Shared {
+            process: Process::current(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        Ok(Follower {
+            shared,
+            by_hand: Mutex::new(Some(following)),
+            thread: Mutex::new(None),
+        })
+    }
+}
+
+/// What a follower's thread and its readers share.
+struct Shared {
+    process: Process,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    /// Looks once. Returns whether there was anything; `None` if following has failed.
+    fn step(&self, following: &mut Following) -> Option<bool> {
+        match following.step(&self.state, &self.changed) {
+            Ok(has_news) => Some(has_news),
+            Err(failure) => {
+                self.state.lock().failed = Some(Arc::new(failure));
+                self.changed.notify_all();
+                None
+            }
+        }
+    }
+
+    /// Follows until closed, or until that fails.
+    fn follow(&self, mut following: Following) {
+        let mut quiet = 0;
+        loop {
+            match self.step(&mut following) {
+                Some(true) => quiet = 0,
+                Some(false) => quiet = IDLE_LOOKS.min(quiet + 1),
+                None => return,
+            }
+            let pause = match quiet < IDLE_LOOKS {
+                true => LOOK_EVERY,
+                false => LOOK_EVERY_IDLE,
+            };
+            let until = Instant::now() + pause;
+            let mut state = self.state.lock();
+            while !state.closed && Instant::now() < until {
+                self.changed.wait_until(&mut state, until);
+            }
+            if state.closed {
+                return;
+            }
+        }
+    }
+}
+
+/// The tables of a database that another program has open, to read: [`Tables::follow`]. Share it between threads by
+/// reference or in an `Arc`.
+///
+/// If following fails, such as by damage, every call says so from then on. Follow anew when the cause is gone.
+pub struct Follower {
+    shared: Arc<Shared>,
+    /// Without a thread.
+    by_hand: Mutex<Option<Following>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Follower {
+    /// Without a thread: looks at the log once, and applies everything that is durable. Returns whether there was anything.
+    ///
+    /// # Errors
+    /// Those of [`Follower::snapshot`].
+    #[doc(hidden)]
+    pub fn step(&self) -> Result<bool, Error> {
+        drop(self.state()?);
+        let mut by_hand = self.by_hand.lock();
+        let stepped = by_hand
+            .as_mut()
+            .map(|following| self.shared.step(following));
+        drop(by_hand);
+        match stepped {
+            Some(Some(has_news)) => Ok(has_news),
+            Some(None) => self.state().map(|_| false),
+            None => Ok(false),
+        }
+    }
+
+    fn state(&self) -> Result<MutexGuard<'_, State>, Error> {
+        self.shared.process.check()?;
+        let state = self.shared.state.lock();
+        match &state.failed {
+            None => Ok(state),
+            Some(failure) => Err(failure.clone().into()),
+        }
+    }
+
+    /// A snapshot of all tables, at a commit: what this has read of the log so far. It is read as one of the program that
+    /// writes, and holds back nobody.
+    ///
+    /// # Errors
+    /// Why following failed, if it did; [`Error::Closed`]; [`Error::Forked`]; [`Error::Full`] if the process has no address
+    /// space for it.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let mut state = self.state()?;
+        let space = state.snapshot()?;
+        drop(state);
+        Ok(Snapshot::new(space, self.shared.process))
+    }
+
+    /// The same, if it is at most so far behind what is committed.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
+    pub fn snapshot_within(&self, lag_max: Duration) -> Result<Snapshot, Error> {
+        let mut state = self.state()?;
+        let lag = state.current.elapsed();
+        if lag > lag_max {
+            return Err(Error::Unavailable(Behind { lag, lag_max }.into()));
+        }
+        let space = state.snapshot()?;
+        drop(state);
+        Ok(Snapshot::new(space, self.shared.process))
+    }
+
+    /// The place in the log up to which a snapshot would have everything now.
+    ///
+    /// # Errors
+    /// Those of [`Follower::snapshot`].
+    pub fn position(&self) -> Result<JournalPosition, Error> {
+        let group = self.state()?.group;
+        Ok(JournalPosition { group, row: 0 })
+    }
+
+    /// Waits until a snapshot would have everything before a position: of [`Tables::position`], or
+    /// [`Change::next`](crate::changes::Change::next).
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if that takes longer than `patience`; those of [`Follower::snapshot`].
+    pub fn wait_for(&self, position: JournalPosition, patience: Duration) -> Result<(), Error> {
+        let wanted = position.group.saturating_add(u64::from(position.row > 0));
+        let until = Instant::now() + patience;
+        loop {
+            let mut state = self.state()?;
+            if state.group >= wanted {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let at = JournalPosition {
+                    group: state.group,
+                    row: 0,
+                };
+                return Err(Error::Unavailable(NotReached { position, at }.into()));
+            }
+            self.shared.changed.wait_until(&mut state, until);
+        }
+    }
+
+    /// How far a snapshot may be behind what is committed, at most: the time since this began to look for news and then had
+    /// all of them. It grows between two looks, while much is read, and without end if the program that writes can publish
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of [`Follower::snapshot`].
+    pub fn lag(&self) -> Result<Duration, Error> {
+        Ok(self.state()?.current.elapsed())
+    }
+
+    /// How often the tables were read anew, because the log was freed or the database compacted before this had read on.
+    ///
+    /// # Errors
+    /// Those of [`Follower::snapshot`].
+    pub fn times_begun_anew(&self) -> Result<u64, Error> {
+        Ok(self.state()?.anew)
+    }
+
+    /// Ends following. Snapshots stay readable, and keep the memory until they are dropped. Dropping does the same.
+    pub fn close(&self) {
+        if self.shared.process.check().is_err() {
+            return;
+        }
+        self.shared.state.lock().closed = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic of the thread was reported by the hook of panics.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for Follower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follower").finish_non_exhaustive()
+    }
+}
+
+/// A follower is further behind than a read allows.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this reader may be {lag:?} behind what is committed, and at most {lag_max:?} is allowed: read again when it has caught \
+     up, or allow more"
+)]
+struct Behind {
+    lag: Duration,
+    lag_max: Duration,
+}
+
+/// A position was not reached in time.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "position {position} was not reached in time: this reader is at {at}; wait longer, or ask the program that writes \
+     whether it has committed so far"
+)]
+struct NotReached {
+    position: JournalPosition,
+    at: JournalPosition,
+}

@@ -1,0 +1,301 @@
+//! A guest: a process that reads a database beside the one that has it open, by its files alone (I13). It takes no lock,
+//! changes nothing, and the writer does not know of it.
+//!
+//! It *arrives* by reading the backup and the log as a recovery does, up to the end that is published as durable
+//! ([`DurableEnd`]), and then *looks* from time to time how far that is, and reads the groups before it. The writer frees
+//! log that its own recovery does not need any more; a guest that has not read it by then is *overtaken*, and arrives anew.
+//!
+//! Nothing beyond the published end is looked at, so a group that is half written is never seen, and none that a power cut
+//! may take back. What lies before it is whole, or the log was freed, or it is damaged.
+//!
+//! Invariants: I1 (only what is durable is given), I4 (whole groups, in their order), I5 (a segment that was freed and is
+//! written anew is told by what its groups say of themselves), I13.
+
+use crate::disk::{Disk, DiskError};
+use crate::log::follow::Follower;
+use crate::log::group::{GROUP_HEADER_BYTES, GroupHeader};
+use crate::log::published::{DURABLE_FILE, DurableEnd, compactions};
+use crate::log::segment::segments_present;
+use crate::log::{LogError, LogLayout, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::places::{PlacesError, find_for_reading};
+use crate::recovery::{Recovered, RecoveryError, RecoveryOptions, recover_beside};
+use crate::store::PageStore;
+use std::sync::Arc;
+
+/// So often what may have been changed under an arriving guest is read anew.
+const ARRIVALS_MAX: usize = 8;
+
+/// Why a database cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuestError {
+    /// There is no database, or its manifest is damaged.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A part of it is not where it was.
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The backup or the log is damaged.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// The log is damaged behind what was read before.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The writer frees its log faster than the database is read.
+    #[error(
+        "the log was freed {times} times before it was read, the last time in {file}: follow again when less is written, \
+         or let the program that writes take checkpoints less often (`checkpoint_interval_bytes`), with a larger log \
+         (`log_bytes_max`)"
+    )]
+    Overtaken {
+        /// How often it was read.
+        times: usize,
+        /// What was missing last.
+        file: String,
+    },
+    /// Another database stands there by now.
+    #[error(
+        "{file} is of another database ({found:016x}) than the one that is followed ({expected:016x}): it was replaced; \
+         follow anew to read the other one"
+    )]
+    Replaced {
+        /// The file.
+        file: String,
+        /// The identity that was found.
+        found: u64,
+        /// The identity of the database that is followed.
+        expected: u64,
+    },
+    /// The database has less than it had.
+    #[error(
+        "{file} says that the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
+         in its place, or a host cut its fork of the log; follow anew to read what is there now"
+    )]
+    WentBack {
+        /// The file.
+        file: String,
+        /// The end that was found.
+        found: u64,
+        /// The end that was there before.
+        before: u64,
+    },
+}
+
+/// What a look at the published end found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sight {
+    /// What is durable ends here: at the guest's place, or behind it. With the end that is published, or if none is,
+    /// since no process has opened the database since that is done.
+    End,
+    /// The published end cannot be read now.
+    Unknown,
+    /// The log from the guest's place on was freed, or all pages were replaced: it is to arrive anew.
+    Overtaken,
+}
+
+/// A reader of a database that another process may write to.
+#[derive(Debug)]
+pub struct Guest {
+    home: Arc<dyn Disk>,
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    compactions: u32,
+    log: Follower,
+    /// The newest end that was published, or the place of the arrival.
+    end: LogPosition,
+    /// The newest that was published.
+    published: Option<LogPosition>,
+}
+
+/// A guest that has just arrived.
+#[derive(Debug)]
+pub struct Arrival {
+    /// The pages, as they were at the guest's place.
+    pub store: PageStore,
+    /// The rest of the log.
+    pub guest: Guest,
+}
+
+impl Guest {
+    /// Reads the database on a disk, its own directory, whether a process has it open or not.
+    ///
+    /// # Errors
+    /// [`GuestError`].
+    pub fn arrive(home: &Arc<dyn Disk>, options: RecoveryOptions) -> Result<Arrival, GuestError> {
+        let mut said = None;
+        for _ in 1..ARRIVALS_MAX {
+            let error = match Self::try_to_arrive(home, options) {
+                Ok(arrival) => return Ok(arrival),
+                Err(error) => error,
+            };
+            // What a writer changed meanwhile is another thing at the next reading.
+            let text = error.to_string();
+            if !may_be_of_writer(&error) || said.as_ref() == Some(&text) {
+                return Err(error);
+            }
+            said = Some(text);
+        }
+        match Self::try_to_arrive(home, options) {
+            Err(GuestError::Recovery(RecoveryError::LogFreed { file, .. })) => {
+                let times = ARRIVALS_MAX;
+                Err(GuestError::Overtaken { times, file })
+            }
+            arrived => arrived,
+        }
+    }
+
+    /// The same of a guest that was overtaken: it is the same database, and has at least as much as it had.
+    ///
+    /// # Errors
+    /// As [`Guest::arrive`]; [`GuestError::Replaced`], [`GuestError::WentBack`].
+    pub fn arrive_after(
+        home: &Arc<dyn Disk>,
+        options: RecoveryOptions,
+        before: &Guest,
+    ) -> Result<Arrival, GuestError> {
+        let mut arrival = Self::arrive(home, options)?;
+        let guest = &mut arrival.guest;
+        let file = || home.display_name(MANIFEST_FILE);
+        if guest.layout.identity != before.layout.identity {
+            return Err(GuestError::Replaced {
+                file: file(),
+                found: guest.layout.identity,
+                expected: before.layout.identity,
+            });
+        }
+        let (found, before_group) = (guest.position().group, before.position().group);
+        if found < before_group {
+            return Err(GuestError::WentBack {
+                file: file(),
+                found,
+                before: before_group,
+            });
+        }
+        guest.published = before.published;
+        Ok(arrival)
+    }
+
+    fn try_to_arrive(
+        home: &Arc<dyn Disk>,
+        options: RecoveryOptions,
+    ) -> Result<Arrival, GuestError> {
+        let manifest = Manifest::read(&**home)?;
+        let disk = find_for_reading(home, &manifest)?;
+        let compactions = compactions(&manifest);
+        let published = || {
+            let end = DurableEnd::read(&**home)?;
+            let is_this = |end: &DurableEnd| {
+                (end.identity, end.compactions) == (manifest.identity, compactions)
+            };
+            Ok(end.filter(is_this).map(|end| end.position))
+        };
+        let Recovered { store, end, .. } = recover_beside(&disk, &manifest, options, &published)?;
+        let layout = manifest.log_layout();
+        let guest = Guest {
+            home: home.clone(),
+            log: Follower::new(disk.clone(), layout, end),
+            disk,
+            layout,
+            compactions,
+            end,
+            published: None,
+        };
+        Ok(Arrival { store, guest })
+    }
+
+    /// The place up to which the guest has read.
+    pub fn position(&self) -> LogPosition {
+        self.log.position()
+    }
+
+    /// Looks how far the log is durable. The groups up to there are read by [`Guest::next_group`].
+    ///
+    /// # Errors
+    /// The disk's; [`GuestError::Replaced`], [`GuestError::WentBack`].
+    pub fn look(&mut self) -> Result<Sight, GuestError> {
+        let Some(found) = DurableEnd::read(&*self.home)? else {
+            // Without one nothing was ever published, or a power cut took it, or it is being made.
+            return Ok(match self.published {
+                None => Sight::End,
+                Some(_) => Sight::Unknown,
+            });
+        };
+        let file = || self.home.display_name(DURABLE_FILE);
+        if found.identity != self.layout.identity {
+            return Err(GuestError::Replaced {
+                file: file(),
+                found: found.identity,
+                expected: self.layout.identity,
+            });
+        }
+        if found.compactions != self.compactions {
+            // That of the manifest, if a compaction has just ended and nobody opened the database since.
+            let manifest = Manifest::read(&*self.home)?;
+            return Ok(match compactions(&manifest) == self.compactions {
+                true => Sight::End,
+                false => Sight::Overtaken,
+            });
+        }
+        if let Some(before) = self.published
+            && found.position.group < before.group
+        {
+            return Err(GuestError::WentBack {
+                file: file(),
+                found: found.position.group,
+                before: before.group,
+            });
+        }
+        self.published = Some(found.position);
+        if found.position.group > self.end.group {
+            self.end = found.position;
+        }
+        Ok(Sight::End)
+    }
+
+    /// The next group before the end that was looked up, and its records.
+    ///
+    /// # Errors
+    /// [`GuestError::Log`] if the log is damaged, with file and offset, or was freed ([`Guest::is_overtaken`]); the disk's.
+    pub fn next_group(&mut self) -> Result<Option<(GroupHeader, &[u8])>, GuestError> {
+        let read = |guest: &mut Guest| {
+            let group = guest.log.next_group(guest.end)?;
+            Ok::<_, LogError>(group.map(|(header, _)| header))
+        };
+        // What was written anew while it was read is another thing at the second reading.
+        let header = read(self).or_else(|_| read(self))?;
+        Ok(header.map(|header| {
+            let bytes = self.log.last_group_bytes(&header);
+            let end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
+            (
+                header,
+                bytes.get(GROUP_HEADER_BYTES..end).unwrap_or_default(),
+            )
+        }))
+    }
+
+    /// Whether the log was freed from the guest's place on, or all pages were replaced: so that what looks like damage is
+    /// none.
+    ///
+    /// # Errors
+    /// The disk's; those of the manifest.
+    pub fn is_overtaken(&self) -> Result<bool, GuestError> {
+        let segment = self.layout.segment_of(self.position().lsn);
+        if !segments_present(&*self.disk)?.contains(&segment) {
+            return Ok(true);
+        }
+        Ok(compactions(&Manifest::read(&*self.home)?) != self.compactions)
+    }
+}
+
+/// Whether an error may come of a writer that went on while the files were read.
+fn may_be_of_writer(error: &GuestError) -> bool {
+    match error {
+        GuestError::Recovery(RecoveryError::Store(_)) => false,
+        GuestError::Recovery(_) | GuestError::Log(_) | GuestError::Disk(_) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,192 @@
+//! The end of the durable log, published for readers in other processes: a small file beside the log, written anew
+//! after each group that is durable, and never synced.
+//!
+//! What stands in the log need not be durable: a reader that believed a whole group could show a transaction that a power
+//! cut undoes. What a later group says of it comes too late while nobody commits. So whoever writes the log says here how
+//! far it is, through the page cache, which all processes of the machine share. That costs the writer a system call for
+//! each group, some hundred nanoseconds, and no write to the disk that is waited for.
+//!
+//! A process that is killed leaves the file as it is: everything that was acknowledged is before that end, since the end is
+//! published before. A power cut may leave an older end, or none. Then less is shown until the database is opened again,
+//! and never what is not there.
+//!
+//! Invariants: I1 (nothing beyond the end of what is stable here *and* acknowledged is ever published), I13 (no reader is
+//! known to the writer).
+
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::LogPosition;
+use crate::disk::{Access, Create, Disk, DiskError, DiskFile};
+use crate::manifest::Manifest;
+use crate::position::{self, POSITION_BYTES};
+use sardonyx_base::bytes::{u32_at, u64_at};
+use sardonyx_base::crc32c;
+use sardonyx_base::events;
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The file, in the database's own directory.
+pub const DURABLE_FILE: &str = "DURABLE";
+
+const MAGIC: u64 = u64::from_le_bytes(*b"SdxDurbl");
+const BYTES: usize = 64;
+
+/// So often a file that is being written is read before it counts as unreadable.
+const READINGS_MAX: usize = 16;
+
+/// The end of a database's durable log, as the file has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DurableEnd {
+    /// The database's identity.
+    pub identity: u64,
+    /// Everything before here is durable and acknowledged.
+    pub position: LogPosition,
+    /// How many compactions the database has had: each replaces all pages.
+    pub compactions: u32,
+}
+
+impl DurableEnd {
+    fn of(manifest: &Manifest, position: LogPosition) -> Self {
+        DurableEnd {
+            identity: manifest.identity,
+            position,
+            compactions: compactions(manifest),
+        }
+    }
+
+    fn encode(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[0..8].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.identity.to_le_bytes());
+        bytes[16..16 + POSITION_BYTES].copy_from_slice(&position::encode(self.position));
+        bytes[48..52].copy_from_slice(&self.compactions.to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes);
+        bytes[60..64].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// `None` if these bytes are not what was written for anything.
+    fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
+        let mut unsigned = *bytes;
+        unsigned[60..64].fill(0);
+        let is_sound =
+            u64_at::<0, _>(bytes) == MAGIC && crc32c::crc32c(&unsigned) == u32_at::<60, _>(bytes);
+        let position = bytes[16..].first_chunk().map(position::decode)?;
+        is_sound.then(|| DurableEnd {
+            identity: u64_at::<8, _>(bytes),
+            position,
+            compactions: u32_at::<48, _>(bytes),
+        })
+    }
+
+    /// Reads the file. `None` if there is none, or it is not whole: a power cut may have left it so, and the next writer
+    /// writes it anew.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn read(disk: &dyn Disk) -> Result<Option<Self>, DiskError> {
+        let mut bytes = [0; BYTES];
+        for _ in 0..READINGS_MAX {
+            let file = match disk.open(DURABLE_FILE, Access::Buffered, Create::No) {
+                Ok(file) => file,
+                Err(error) if error.source.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            if file.read_at(0, &mut bytes)? == BYTES
+                && let Some(end) = Self::decode(&bytes)
+            {
+                return Ok(Some(end));
+            }
+            // It may have been read in the middle of a write.
+            std::hint::spin_loop();
+        }
+        Ok(None)
+    }
+}
+
+/// How many compactions a database has had.
+pub(crate) fn compactions(manifest: &Manifest) -> u32 {
+    manifest.compacted.map_or(0, |compacted| compacted.number)
+}
+
+/// The file, for the one who writes the log.
+#[derive(Debug)]
+pub(crate) struct PublishedEnd {
+    file: Box<dyn DiskFile>,
+    /// Of which only the position changes.
+    of: DurableEnd,
+    has_failed: AtomicBool,
+}
+
+impl PublishedEnd {
+    /// Publishes where the log of a database that was just opened ends. `None` if that is impossible: then nobody can
+    /// follow, and the database is otherwise as good as ever.
+    pub fn create(disk: &dyn Disk, manifest: &Manifest, end: LogPosition) -> Option<Self> {
+        let file = match disk.open(DURABLE_FILE, Access::Buffered, Create::IfAbsent) {
+            Ok(file) => file,
+            Err(error) => {
+                events::warn!(%error, "readers in other processes cannot follow the log");
+                return None;
+            }
+        };
+        let published = PublishedEnd {
+            file,
+            of: DurableEnd::of(manifest, end),
+            has_failed: AtomicBool::new(false),
+        };
+        published.publish(end);
+        Some(published)
+    }
+
+    /// Everything before here is durable and acknowledged, or about to be. Called by one at a time, with one end after the
+    /// other.
+    pub fn publish(&self, end: LogPosition) {
+        let bytes = DurableEnd {
+            position: end,
+            ..self.of
+        }
+        .encode();
+        if let Err(error) = self.file.write_at(0, &bytes)
+            && !self.has_failed.swap(true, Ordering::Relaxed)
+        {
+            // The next group tries again. Said once: a full disk of some kinds refuses this for long.
+            events::warn!(%error, "readers in other processes do not see what is committed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Faults, SimulatedDisk};
+    use crate::log::Lsn;
+
+    fn end(group: u64) -> LogPosition {
+        LogPosition {
+            lsn: Lsn(group * 4096),
+            group,
+            transactions: 3 * group,
+            incarnation: 2,
+        }
+    }
+
+    #[test]
+    fn what_is_published_is_read_and_any_flipped_bit_is_noticed() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        assert_eq!(DurableEnd::read(&disk).unwrap(), None, "no file");
+        let manifest = Manifest::new(7);
+        let published = PublishedEnd::create(&disk, &manifest, end(1)).unwrap();
+        for group in 2..9 {
+            published.publish(end(group));
+            let read = DurableEnd::read(&disk).unwrap().unwrap();
+            assert_eq!(read, DurableEnd::of(&manifest, end(group)));
+        }
+        for bit in 0..8 * BYTES {
+            disk.corrupt(DURABLE_FILE, bit as u64 / 8, |byte| byte ^ 1 << (bit % 8))
+                .unwrap();
+            assert_eq!(DurableEnd::read(&disk).unwrap(), None, "bit {bit}");
+            published.publish(end(9));
+            assert!(DurableEnd::read(&disk).unwrap().is_some(), "written anew");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The catalogue and the schemas as a group of the log has made them, compared with what is known of the tables.
+//!
+//! A table that only got more pages goes on as it is. One whose definition, life or schema is another is rebuilt from its
+//! pages, which takes as long as at an opening; so does an index that was created. All others are not concerned.
+
+use super::touched::Touched;
+use super::{FollowedSpace, forget_places};
+use crate::rebuild::rebuild_table;
+use crate::schemas::{definition_of_schemas, read_schemas};
+use crate::secondary::build_ordered_of;
+use crate::space::TableSpace;
+use crate::table::TableState;
+use crate::transaction::note_references;
+use sardonyx_rows::TableError;
+use sardonyx_rows::schema::Schema;
+use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA, unfinished};
+use sardonyx_storage::page::PageId;
+use std::sync::Arc;
+
+/// Whose each page is.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    /// The first page, the one behind the last, and the table or area; in the order of the pages.
+    extents: Vec<(u64, u64, u16)>,
+    /// The table of schemas, if there is one.
+    schemas: Option<u16>,
+    /// Where multi-level transactions keep how to undo them, if the database ever had any.
+    undo: Option<u16>,
+    /// Tables that were rebuilt with the group that is being applied, by number.
+    rebuilt: Vec<u16>,
+}
+
+impl Owners {
+    /// As a catalogue says.
+    pub fn of(catalogue: &Catalogue) -> Result<Owners, TableError> {
+        let numbers = 0..catalogue.definitions.len() as u16;
+        let mut extents: Vec<_> = numbers
+            .flat_map(|number| {
+                let extents = catalogue.extents_of(number);
+                extents.map(move |extent| (extent.first_page.0, extent.end(), number))
+            })
+            .collect();
+        extents.sort_unstable();
+        Ok(Owners {
+            extents,
+            schemas: catalogue.number_of(&definition_of_schemas())?,
+            undo: catalogue.area(UNDO_AREA)?,
+            rebuilt: Vec::new(),
+        })
+    }
+
+    /// The table or area that has a page.
+    #[inline]
+    pub fn of_page(&self, page: PageId) -> Option<u16> {
+        let behind = self.extents.partition_point(|(first, ..)| *first <= page.0);
+        let (_, end, number) = *self.extents.get(behind.checked_sub(1)?)?;
+        (page.0 < end).then_some(number)
+    }
+
+    /// Whether the tables are to be described again when this table or area changes.
+    pub fn has_descriptions(&self, number: u16) -> bool {
+        [self.schemas, self.undo].contains(&Some(number))
+    }
+
+    /// Whether the table's indexes have all rows of the group that is being applied.
+    pub fn was_rebuilt(&self, table: u16) -> bool {
+        self.rebuilt.contains(&table)
+    }
+
+    /// The next group is another one.
+    pub fn forget_rebuilt(&mut self) {
+        self.rebuilt.clear();
+    }
+}
+
+impl FollowedSpace {
+    /// Takes what the pages say by now of which tables there are, and what they are.
+    pub(super) fn describe(&mut self, touched: &mut Touched) -> Result<(), TableError> {
+        let TableSpace {
+            store,
+            tables,
+            indexes,
+            catalogue: before,
+            workers,
+            hash,
+            ..
+        } = &mut self.space;
+        let catalogue = Catalogue::read(store)?;
+        unfinished::refuse(store.bytes(), &catalogue)?;
+        let mut schemas = read_schemas(store.bytes(), &catalogue)?;
+        let mut rebuilt = Vec::new();
+        for mut gone in tables
+            .drain(catalogue.definitions.len().min(tables.len())..)
+            .flatten()
+        {
+            gone.release(indexes);
+        }
+        tables.resize_with(catalogue.definitions.len(), || None);
+        for number in 0..catalogue.definitions.len() as u16 {
+            let schema = schemas.remove(&number);
+            let place = &mut tables[usize::from(number)];
+            if let Some(state) = place.as_mut() {
+                if is_as_before(before, &catalogue, number, state, schema.as_ref()) {
+                    let known = state.extents.len();
+                    state
+                        .extents
+                        .extend(catalogue.extents_of(number).skip(known));
+                    continue;
+                }
+                state.release(indexes);
+                *place = None;
+            }
+            let (pages, schema) = (store.bytes(), schema.map(Arc::new));
+            let made = rebuild_table(pages, &catalogue, number, schema, indexes, *workers, *hash)?;
+            if let Some((mut state, _)) = made {
+                let definition = &catalogue.definitions[usize::from(number)];
+                build_ordered_of(pages, definition, &mut state, indexes, *workers)?;
+                forget_places(&mut state);
+                *place = Some(state);
+                rebuilt.push(number);
+            }
+        }
+        note_references(tables);
+        self.owners = Owners {
+            rebuilt,
+            ..Owners::of(&catalogue)?
+        };
+        self.space.catalogue = catalogue;
+        // Their entries were built with all others.
+        touched
+            .rows
+            .retain(|_, (table, _)| !self.owners.was_rebuilt(*table));
+        Ok(())
+    }
+}
+
+/// Whether a table is what it was, but for more pages behind those that it had.
+fn is_as_before(
+    before: &Catalogue,
+    now: &Catalogue,
+    number: u16,
+    state: &TableState,
+    schema: Option<&Schema>,
+) -> bool {
+    let place = usize::from(number);
+    let is_same_schema = match schema {
+        Some(schema) => state.schema_is_stored && *state.schema == *schema,
+        None => !state.schema_is_stored,
+    };
+    before.definitions.get(place) == now.definitions.get(place)
+        && state.life == now.life(number)
+        && is_same_schema
+        && {
+            let extents: Vec<_> = now.extents_of(number).collect();
+            extents.starts_with(&state.extents)
+        }
+}
