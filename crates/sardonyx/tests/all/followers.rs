@@ -6,9 +6,13 @@ mod steps;
 use crate::common::{Item, SEGMENT_BYTES, options};
 use crate::fork::{Door, Fork};
 use sardonyx::disk::{Disk, Faults, RealDisk, SimulatedDisk};
+use sardonyx::hosts::{MemoryStore, RemoteLog};
 use sardonyx::schema::{Schema, Type, Value, ValueRef};
 use sardonyx::{Error, Follower, Options, Shape, Snapshot, Tables};
+use sardonyx_mapped::{Heap, Segment};
+use sardonyx_storage::engine::{StorageOptions, follow_store, take_lock};
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
+use sardonyx_storage::manifest::Manifest;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +41,7 @@ fn follow(disk: &SimulatedDisk) -> Result<Follower, Error> {
 fn put(tables: &Tables, id: u64, value: u64) {
     let items = tables.table::<Item>().expect("declared");
     let item = Item::new(id, value);
-    tables.run(|tx| tx.upsert(items, &item)).expect("durable");
+    tables.run(|tx| tx.put(items, &item)).expect("durable");
 }
 
 fn items_in(snapshot: &Snapshot) -> BTreeMap<u64, u64> {
@@ -122,7 +126,9 @@ fn a_read_with_a_bound_is_refused_by_name_when_the_follower_is_further_behind() 
 #[test]
 fn schemas_texts_and_indexes_are_followed() {
     let disk = new();
-    let tables = open(&disk);
+    // Enough log that nothing of it is freed.
+    let large = options(Shape::Threadless).log_bytes_max(256 * SEGMENT_BYTES);
+    let tables = large.open_tables_on(Arc::new(disk.clone())).unwrap();
     let follower = follow(&disk).unwrap();
     let long = |n: u64| format!("a name that is too long to stand in its row: {n:03}");
     let schema = Schema::new()
@@ -274,12 +280,17 @@ fn a_database_that_is_compacted_is_read_anew_and_one_that_is_replaced_is_an_erro
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bank.sdx");
     let on = |path: &Path| Arc::new(RealDisk::open_for_reading(path).unwrap());
-    let fill = |tables: &Tables| (0..100).for_each(|n| put(tables, n, n));
     let tables = Tables::open(&path).unwrap();
-    fill(&tables);
+    put(&tables, 0, 0);
+    let table = tables.table::<Item>().unwrap();
+    let many = tables.run(|tx| (1..20_000).try_for_each(|n| tx.insert(table, &Item::new(n, n))));
+    many.unwrap();
+    let few = tables.run(|tx| (100..20_000).try_for_each(|n| tx.delete(table, n).map(drop)));
+    few.unwrap();
     let follower = Options::new().follow_by_hand(on(&path)).unwrap();
     tables.close().unwrap();
     Options::new().compact(&path).unwrap();
+    assert!(Manifest::read(&*on(&path)).unwrap().compacted.is_some());
     follower.step().unwrap();
     assert_eq!(items(&follower).len(), 100);
     let tables = Tables::open(&path).unwrap();
@@ -385,24 +396,65 @@ fn a_follower_is_refused_in_a_forked_child_and_goes_on_in_its_parent() {
 }
 
 #[test]
-fn what_holds_no_tables_or_unfinished_operations_is_refused() {
+fn what_holds_no_tables_or_too_many_rows_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("memory.sdx");
-    drop(sardonyx::Memory::open(&path).unwrap());
+    let segment = Segment::open(&path).unwrap();
+    let allocate = segment.run(|tx| {
+        let heap = Heap::open_or_format(tx)?;
+        heap.allocate(tx, &7u64).map(drop)
+    });
+    allocate.unwrap();
+    drop(segment);
     let error = Tables::follow(&path).unwrap_err();
     assert!(matches!(error, Error::Refused(_)), "{error:?}");
-    let small = Options::new().memory_bytes_max(1 << 20);
     let path = directory.path().join("bank.sdx");
     let tables = Tables::open(&path).unwrap();
-    (0..20_000).for_each(|n| {
-        if n % 1000 == 0 {
-            let items = tables.table::<Item>().unwrap();
-            let insert = |id| Item::new(id, id);
-            let many =
-                tables.run(|tx| (n..n + 1000).try_for_each(|id| tx.insert(items, &insert(id))));
-            many.unwrap();
-        }
-    });
+    let table = tables.table::<Item>().unwrap();
+    let many = tables.run(|tx| (0..20_000).try_for_each(|n| tx.insert(table, &Item::new(n, n))));
+    many.unwrap();
+    let small = Options::new().memory_bytes_max(1 << 20);
     let error = small.follow_tables(&path).unwrap_err();
     assert!(matches!(error, Error::Full(_)), "{error:?}");
+}
+
+#[test]
+fn on_a_host_that_follows_a_store_the_tables_are_read_as_far_as_its_directory_has_them() {
+    let machine = tempfile::tempdir().unwrap();
+    let store = RemoteLog::new(Arc::new(MemoryStore::new()));
+    let there = Options::new()
+        .store(store.clone())
+        .memory_bytes_max(64 << 20);
+    let tables = there.open_tables(machine.path().join("first")).unwrap();
+    put(&tables, 1, 1);
+    let second = machine.path().join("second");
+    let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&second).unwrap());
+    let options = StorageOptions {
+        memory_bytes_max: 64 << 20,
+        remote: Some(store),
+        ..StorageOptions::default()
+    };
+    let lock = take_lock(&home, Duration::ZERO).unwrap();
+    let (mut replica, mut log) = follow_store(&home, &options, lock).unwrap();
+    let disk = Arc::new(RealDisk::open_for_reading(&second).unwrap());
+    let reader = Options::new().follow_by_hand(disk).unwrap();
+    for value in 2..30 {
+        put(&tables, value % 4, value);
+        let before = items(&reader);
+        reader.step().unwrap();
+        assert_eq!(
+            items(&reader),
+            before,
+            "the host has not taken it from the store"
+        );
+        while let Some(entry) = log.next_entry().unwrap() {
+            replica.apply(&entry).unwrap();
+        }
+        reader.step().unwrap();
+        assert_eq!(items(&reader), items_in(&tables.snapshot().unwrap()));
+        assert_eq!(reader.position().unwrap(), tables.position().unwrap());
+    }
+    assert_eq!(reader.times_begun_anew().unwrap(), 0);
+    replica.close();
+    tables.close().unwrap();
 }

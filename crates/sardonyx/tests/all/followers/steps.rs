@@ -90,7 +90,7 @@ fn write(tables: &Tables, random: &mut Random, told: &mut Told) -> Result<(), Er
             for &(id, what, value) in &changes {
                 match what {
                     0 => drop(tx.delete(table, id)?),
-                    _ => drop(tx.upsert(table, &Item::new(id, value))?),
+                    _ => drop(tx.put(table, &Item::new(id, value))?),
                 }
             }
             Ok::<_, Error>(())
@@ -132,7 +132,8 @@ fn life(seed: u64, end: End) -> u64 {
     let opened = small().open_tables_on(Arc::new(watched));
     if let Ok(tables) = opened {
         let written = write(&tables, &mut Random::new(seed), &mut told);
-        assert_eq!(written.is_ok(), !disk.has_crashed(), "{what}: {written:?}");
+        // Not all that fails at the end of a life concerns the writer.
+        assert!(written.is_ok() || disk.has_crashed(), "{what}: {written:?}");
     }
     let steps = disk.steps();
     let after = match end {
