@@ -22,12 +22,14 @@
 
 mod bulk;
 mod cursor;
+mod leaving;
 mod node;
 mod removal;
 mod search;
 
 pub(crate) use bulk::build;
 pub(crate) use cursor::{Cursor, Place};
+pub(crate) use leaving::Leaving;
 pub(crate) use node::{Entry, Sought, Ties};
 
 use crate::index_store::IndexStore;
@@ -425,24 +427,12 @@ impl Tree {
 
     /// Gives all nodes back.
     pub fn free(&mut self, store: &mut IndexStore) {
-        if self.root.0 != 0 {
-            free_below(store, self.root, self.height);
+        let mut leaving = Leaving::default();
+        leaving.push(std::mem::take(self));
+        while !leaving.is_empty() {
+            leaving.step(store);
         }
-        *self = Tree::default();
     }
-}
-
-/// Frees a node and everything below it.
-fn free_below(store: &mut IndexStore, at: Address, height: u8) {
-    if height == 0 {
-        store.free(at, LEAF_BYTES);
-        return;
-    }
-    let inner = *live_inner(store.bytes(), at);
-    for child in 0..inner.count() {
-        free_below(store, inner.child(child), height - 1);
-    }
-    store.free(at, INNER_BYTES);
 }
 
 #[cfg(test)]

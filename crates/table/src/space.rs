@@ -4,6 +4,7 @@
 
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
+use crate::ordered::Leaving;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::row::Row;
 use crate::secondary::build_ordered;
@@ -37,6 +38,8 @@ pub struct TableSpace {
     pub(crate) store: PageStore,
     /// Where the indexes stand.
     pub(crate) indexes: IndexStore,
+    /// Indexes there that no table has any more.
+    pub(crate) leaving: Leaving,
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
@@ -114,6 +117,7 @@ impl TableSpace {
         )?;
         let mut space = TableSpace {
             indexes,
+            leaving: Leaving::default(),
             store,
             catalogue,
             tables,

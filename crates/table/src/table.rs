@@ -6,7 +6,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::made_beside::MadeBeside;
-use crate::ordered::Tree;
+use crate::ordered::{Leaving, Tree};
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_base::hash::Fnv1a;
@@ -195,10 +195,10 @@ impl TableState {
     }
 
     /// Gives back the memory of its indexes. It is not used any more.
-    pub fn release(&mut self, indexes: &mut IndexStore) {
+    pub fn release(&mut self, indexes: &mut IndexStore, leaving: &mut Leaving) {
         self.index.clear(indexes);
-        for mut index in self.secondary.drain(..) {
-            index.tree.free(indexes);
+        for index in self.secondary.drain(..) {
+            leaving.push(index.tree);
         }
     }
 

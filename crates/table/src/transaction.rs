@@ -384,6 +384,9 @@ impl<'a> Transaction<'a> {
             self.release_replaced();
             self.free_dropped_indexes();
         }
+        if !self.space.leaving.is_empty() {
+            self.free_leaving();
+        }
         if self.space.keeping.is_used() {
             self.space.keeping.end(true);
         }

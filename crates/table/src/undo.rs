@@ -218,6 +218,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
     let TableSpace {
         store,
         indexes,
+        leaving,
         tables,
         catalogue,
         undo,
@@ -322,7 +323,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             match (before.was, &mut *place) {
                 (Was::State(state), now) => {
                     if let Some(now) = now {
-                        now.release(indexes);
+                        now.release(indexes, leaving);
                     }
                     *place = state.map(|state| *state);
                 }
@@ -345,7 +346,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         Step::Defined => {
             catalogue.forget_last();
             if let Some(mut state) = tables.pop().flatten() {
-                state.release(indexes);
+                state.release(indexes, leaving);
             }
         }
     }

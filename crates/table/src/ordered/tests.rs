@@ -1,4 +1,4 @@
-use super::node::INNER_ENTRIES;
+use super::node::{INNER_BYTES, INNER_ENTRIES, LEAF_BYTES};
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -266,4 +266,35 @@ fn what_comes_in_order_fills_the_leaves() {
     let mut tree = pair.tree;
     tree.free(&mut pair.store);
     assert_eq!(pair.store.bytes_used(), 0);
+}
+
+#[test]
+fn trees_that_leave_give_their_nodes_back_a_few_at_a_time() {
+    let mut pair = Pair::new();
+    for number in 0..40_000 {
+        pair.insert(Entry {
+            prefix: number,
+            address: Address(number * 8),
+        });
+    }
+    let leaves = pair.store.bytes_used() / LEAF_BYTES as u64;
+    let mut leaving = Leaving::default();
+    leaving.push(std::mem::take(&mut pair.tree));
+    pair.model.clear();
+    let (mut steps, mut before) = (0, pair.store.bytes_used());
+    while !leaving.is_empty() {
+        leaving.step(&mut pair.store);
+        // Others take blocks meanwhile, also such as were given back.
+        pair.insert(Entry {
+            prefix: steps,
+            address: Address(steps * 8),
+        });
+        let given = before.saturating_sub(pair.store.bytes_used());
+        let most = (leaves / 16).max(64) * INNER_BYTES as u64;
+        assert!(given <= most, "{given} bytes in one step");
+        before = pair.store.bytes_used();
+        steps += 1;
+    }
+    assert!((16..leaves / 32).contains(&steps), "{steps} steps");
+    pair.check();
 }

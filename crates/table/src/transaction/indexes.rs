@@ -276,8 +276,17 @@ impl Transaction<'_> {
     /// Gives back the memory of indexes that the transaction dropped, at its end.
     #[cold]
     pub(super) fn free_dropped_indexes(&mut self) {
-        while let Some(mut index) = self.space.undo.dropped_index() {
-            index.tree.free(&mut self.space.indexes);
+        while let Some(index) = self.space.undo.dropped_index() {
+            self.space.leaving.push(index.tree);
         }
+    }
+
+    /// Gives back some memory of indexes that no table has any more.
+    #[cold]
+    pub(super) fn free_leaving(&mut self) {
+        let TableSpace {
+            indexes, leaving, ..
+        } = &mut *self.space;
+        leaving.step(indexes);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{OVERHEAD_BYTES, Transaction, note_references};
 use crate::changes::{ChangeKind, Feed};
+use crate::space::TableSpace;
 use crate::table::{TableState, fingerprint_of_table};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
@@ -163,10 +164,16 @@ impl Transaction<'_> {
     /// Gives back the memory of what was replaced: the transaction commits.
     #[cold]
     pub(super) fn release_replaced(&mut self) {
-        for replaced in self.space.undo.take_replaced() {
+        let TableSpace {
+            undo,
+            indexes,
+            leaving,
+            ..
+        } = &mut *self.space;
+        for replaced in undo.take_replaced() {
             match replaced.was {
-                Was::State(Some(mut state)) => state.release(&mut self.space.indexes),
-                Was::TakenOver(mut was) => was.state.release(&mut self.space.indexes),
+                Was::State(Some(mut state)) => state.release(indexes, leaving),
+                Was::TakenOver(mut was) => was.state.release(indexes, leaving),
                 Was::State(None) | Was::Named { .. } | Was::Smaller => {}
             }
         }

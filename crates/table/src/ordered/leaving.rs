@@ -1,0 +1,60 @@
+//! Trees that no table has any more, as those of a content that was replaced. Their nodes are given back a few at a time, so
+//! that the transaction that replaces a large table takes no longer than another one.
+//!
+//! Invariants: a node is given back once, and its children are known by then. A step gives back a part of what is left, so
+//! that however many trees come, their memory stays in proportion to those that came last.
+
+use super::Tree;
+use super::node::{INNER_BYTES, LEAF_BYTES};
+use super::search::live_inner;
+use crate::index_store::IndexStore;
+use sardonyx_storage::page::Address;
+
+/// Nodes that a step gives back, if there are so many: as fast as inserting a few rows.
+const NODES_MIN: u64 = 64;
+/// A step gives back one of so many nodes that are left, if these are more.
+const STEPS: u64 = 16;
+
+/// Nodes with all that is below them, and their heights.
+#[derive(Debug, Default)]
+pub(crate) struct Leaving {
+    nodes: Vec<(Address, u8)>,
+    /// Of all nodes that are left.
+    bytes: u64,
+}
+
+impl Leaving {
+    /// Takes a tree.
+    pub fn push(&mut self, tree: Tree) {
+        if tree.root.0 != 0 {
+            self.nodes.push((tree.root, tree.height));
+            self.bytes += tree.bytes;
+        }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Gives some nodes back.
+    pub fn step(&mut self, store: &mut IndexStore) {
+        let left = self.bytes / LEAF_BYTES as u64;
+        for _ in 0..NODES_MIN.max(left / STEPS) {
+            let Some((at, height)) = self.nodes.pop() else {
+                return;
+            };
+            let bytes = match height.checked_sub(1) {
+                None => LEAF_BYTES,
+                Some(below) => {
+                    let inner = live_inner(store.bytes(), at);
+                    let children = (0..inner.count()).map(|child| (inner.child(child), below));
+                    self.nodes.extend(children);
+                    INNER_BYTES
+                }
+            };
+            store.free(at, bytes);
+            self.bytes = self.bytes.saturating_sub(bytes as u64);
+        }
+    }
+}
