@@ -238,7 +238,7 @@ pub mod low_level {
     pub use sardonyx_storage::page::Address;
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
-    pub use sardonyx_table::{Beside, OpenChanges, OwnRow};
+    pub use sardonyx_table::{Beside, LeftRows, OpenChanges, OwnRow};
     /// The derives of plain data; [`record!`](crate::record!) writes them.
     pub use zerocopy;
 }

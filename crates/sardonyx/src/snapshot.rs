@@ -6,7 +6,7 @@ use sardonyx_rows::Rows;
 use sardonyx_rows::{Record, Table};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_storage::store::PageSnapshot;
+use sardonyx_storage::store::{PageSnapshot, SnapshotLife};
 use sardonyx_table::{Index, OpenRows, SnapshotScan, SpaceSnapshot};
 use std::sync::Arc;
 
@@ -52,6 +52,12 @@ impl Snapshot {
     fn check(&self) -> Result<&SpaceSnapshot, Error> {
         self.process.check().map_err(SerialError::from)?;
         Ok(&self.space)
+    }
+
+    /// Tells whether the snapshot was ended, also when it is dropped.
+    #[doc(hidden)]
+    pub fn life(&self) -> SnapshotLife {
+        self.space.pages().life()
     }
 
     /// The rows of an open transaction that begins in this state.

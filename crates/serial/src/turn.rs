@@ -11,7 +11,7 @@ use crate::error::SerialError;
 use crate::kernel::{Durability, Kernel, frozen};
 use crate::procedure::{Procedure, Registered};
 use crate::ticket::{BatchTicket, Ticket};
-use sardonyx_storage::pen::Held;
+use sardonyx_storage::pen::{Held, Waited};
 use sardonyx_table::{SpaceSnapshot, TableSpace, Transaction};
 use std::sync::Arc;
 
@@ -46,6 +46,11 @@ impl Kernel {
     pub fn try_turn(&self) -> Result<Option<Turn<'_>>, SerialError> {
         let held = self.try_take()?;
         Ok(held.map(|held| Turn { kernel: self, held }))
+    }
+
+    /// The threads that have waited for a turn up to now.
+    pub fn waited(&self) -> Waited<'_> {
+        self.shared.pen.waited()
     }
 
     /// Tells when a group, and all before it, is durable.

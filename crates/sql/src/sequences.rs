@@ -13,9 +13,11 @@ pub(crate) use changes::SequenceChanges;
 pub(crate) use done::Done;
 
 use crate::error::{SqlError, code};
+use crate::memory::SMALL_BYTES;
 use crate::signals::{Effects, Signals};
 use crate::types::SqlType;
 use done::{Draw, Drew};
+use sardonyx_base::memory::{Budget, Share};
 use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -141,6 +143,8 @@ pub(crate) struct Draws {
     drawn: Done,
     /// What the transaction did besides its rows.
     pub changes: Effects,
+    /// Memory for what was drawn, where it is of that of all sessions.
+    share: Option<Share>,
     /// Why nothing may be drawn here.
     refused: Option<&'static str>,
     /// Whether sessions are notified nevertheless.
@@ -179,6 +183,13 @@ impl Draws {
             changes,
             ..Draws::default()
         }
+    }
+
+    /// The same, with what it draws counted in a budget. Numbers that follow each other take one place, but others may draw
+    /// between any two of a statement that runs aside.
+    pub fn counted_in(mut self, budget: Arc<Budget>) -> Draws {
+        self.share = Some(Share::of(budget));
+        self
     }
 
     /// Where nothing is drawn, since it could not be stored.
@@ -220,13 +231,21 @@ impl Draws {
     }
 
     /// Notes what is done with a sequence, which is what the run before did next, or something else.
-    fn note(&mut self, name: &str, draw: Draw, is_again: bool) {
+    ///
+    /// # Errors
+    /// `53200` if there is no memory for more; it is noted nevertheless.
+    fn note(&mut self, name: &str, draw: Draw, is_again: bool) -> Result<(), SqlError> {
         match is_again {
             true => self.again.forget_first(name),
             // What was drawn behind another number may come again behind this one.
             false => self.again.forget(name),
         }
         self.drawn.note(name, draw);
+        let bytes = self.drawn.bytes() + self.again.bytes();
+        match &mut self.share {
+            Some(share) if bytes > SMALL_BYTES => Ok(share.cover(bytes)?),
+            _ => Ok(()),
+        }
     }
 
     /// Makes sure that the numbers drawn may be used: [`SequenceChanges::make_usable`].
@@ -300,7 +319,7 @@ impl Draws {
                     };
                     Ok((draw, number, again.is_some()))
                 })?;
-        self.note(name, draw, is_again);
+        self.note(name, draw, is_again)?;
         let drawn = self.session.by_sequence.get_or_insert_default();
         Arc::make_mut(drawn).insert(name.to_string(), number);
         self.session.last = Some(number);
@@ -377,7 +396,6 @@ impl Draws {
             };
             Ok((draw, is_again))
         })?;
-        self.note(name, draw, is_again);
-        Ok(())
+        self.note(name, draw, is_again)
     }
 }

@@ -22,16 +22,19 @@
 mod appending;
 mod held;
 mod holder;
+mod queue;
 
 pub use appending::Appending;
 pub use held::{Held, LetGo};
 pub(crate) use holder::Holder;
+pub use queue::Waited;
 
 use crate::checkpoint::CheckpointStage;
 use crate::log::LogError;
 use crate::log::open_group::OpenGroup;
 use crate::log::writer::LogWriter;
 use crate::ticket::DurableLog;
+use queue::Waits;
 use sardonyx_base::sync::MutexGuard;
 use sardonyx_base::waiting;
 use std::cell::UnsafeCell;
@@ -48,6 +51,7 @@ const USUAL_WAIT: Duration = Duration::from_millis(50);
 pub struct Pen<A> {
     log: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
+    waits: Waits,
     /// Touched by the holder of the lock of the log's open group only.
     appender: UnsafeCell<A>,
 }
@@ -65,6 +69,7 @@ impl<A> Pen<A> {
         Pen {
             log,
             checkpoint,
+            waits: Waits::default(),
             appender: UnsafeCell::new(appender),
         }
     }
@@ -110,9 +115,15 @@ impl<A> Pen<A> {
         }
     }
 
+    /// The threads that have waited for the pen up to now. A thread that takes the pen again and again lets them go first.
+    pub fn waited(&self) -> Waited<'_> {
+        self.waits.up_to_now()
+    }
+
     /// Waits while another thread has the pen.
     #[cold]
     fn wait_for_turn(&self) -> Result<MutexGuard<'_, OpenGroup>, LogError> {
+        let _waits = self.waits.enter();
         let open = &self.log.open;
         if !waiting::is_observed() {
             return Ok(open.lock());

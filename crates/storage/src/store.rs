@@ -23,7 +23,7 @@ mod versions;
 mod words;
 
 pub use read::{LiveWords, PageRead, Words};
-pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
+pub use snapshot::{KeptPages, PageSnapshot, SnapshotEnded, SnapshotLife, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE, PageId};
 use ahead::Ahead;

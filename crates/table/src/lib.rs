@@ -60,8 +60,8 @@ pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange};
 pub use open::{
-    OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions, OwnRow,
-    RecordIndex,
+    LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
+    OwnRow, RecordIndex,
 };
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use row::Row;

@@ -22,7 +22,7 @@ use sardonyx_rows::record::{Record, Table};
 use sardonyx_rows::schema::Schema;
 use sardonyx_rows::table_of;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
-use sardonyx_storage::store::PageSnapshot;
+use sardonyx_storage::store::{KeptPages, PageSnapshot};
 use std::sync::{Arc, OnceLock};
 
 /// The state of all tables at one commit.
@@ -120,6 +120,15 @@ impl FrozenTable {
     }
 }
 
+/// So many copies of pages are freed at once.
+const COPIES_FEW: u64 = 256;
+
+/// The memory of a snapshot that is not read any more.
+#[derive(Debug)]
+pub struct SnapshotMemory {
+    _pages: [Option<KeptPages>; 2],
+}
+
 impl TableSpace {
     /// A snapshot of everything that is committed. Two without a change between are one.
     ///
@@ -193,6 +202,16 @@ impl SpaceSnapshot {
     /// The pages of rows, as they were.
     pub fn pages(&self) -> &PageSnapshot {
         &self.rows
+    }
+
+    /// Reads no more, unless others have it, too: from here on no page is copied for it. If many pages were copied, their
+    /// memory is returned: to free it takes long, and is for a thread that does not have the stage.
+    pub(crate) fn let_go(self: Arc<Self>) -> Option<SnapshotMemory> {
+        let SpaceSnapshot { rows, indexes, .. } = Arc::into_inner(self)?;
+        let let_go = |pages: Arc<PageSnapshot>| Arc::into_inner(pages).map(PageSnapshot::let_go);
+        let pages = [let_go(rows), let_go(indexes)];
+        let copies = pages.iter().flatten().map(KeptPages::copies).max();
+        (copies > Some(COPIES_FEW)).then_some(SnapshotMemory { _pages: pages })
     }
 
     /// Whether it was ended, and every read says so.

@@ -8,7 +8,7 @@ use crate::{Durability, Error};
 use sardonyx_rows::TransactionEnded;
 use sardonyx_serial::Kernel;
 use sardonyx_storage::store::SnapshotEnded;
-use sardonyx_table::{Marked, OpenRows, OpenTransactions, Transaction};
+use sardonyx_table::{LeftRows, Marked, OpenRows, OpenTransactions, Transaction};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
@@ -97,7 +97,10 @@ impl OpenTransaction {
         rows.check()?;
         let kernel = kernel?;
         match (rows.has_changes(), durability) {
-            (true, _) => kernel.run(durability, |tx| rows.install(tx)),
+            (true, _) => {
+                let mut left = LeftRows::default();
+                kernel.run(durability, |tx| rows.install(tx, &mut left))
+            }
             // It saw one state, which is durable with its group.
             (false, Durability::Durable) => Ticket::of_value(kernel.durable(self.group)).wait(),
             (false, Durability::Deferred) => Ok(()),
@@ -113,7 +116,9 @@ impl OpenTransaction {
             Err(error) => return Ticket::refused(error),
         };
         match rows.has_changes() {
-            true => Ticket::of_outcome(kernel.submit(|tx| rows.install(tx))),
+            true => {
+                Ticket::of_outcome(kernel.submit(|tx| rows.install(tx, &mut LeftRows::default())))
+            }
             false => Ticket::of_value(kernel.durable(self.group)),
         }
     }
@@ -139,7 +144,8 @@ impl OpenTransaction {
         let Some(turn) = tables.turn_while(waits)? else {
             return Ok(None);
         };
-        let ended = turn.run(Durability::Durable, |tx| self.rows.install(tx));
+        let mut left = LeftRows::default();
+        let ended = turn.run(Durability::Durable, |tx| self.rows.install(tx, &mut left));
         ended.map(Some)
     }
 
@@ -149,7 +155,7 @@ impl OpenTransaction {
     /// The errors of [`OpenTransaction::commit`]: that one is to be given up.
     #[doc(hidden)]
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
-        self.rows.install(tx)
+        self.rows.install(tx, &mut LeftRows::default())
     }
 
     /// Ends it without effect, as dropping it does.

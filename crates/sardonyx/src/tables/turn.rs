@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// The time between two questions whether to wait longer.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(50);
 
+/// A thread that lets others go first looks so often whether they have.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
+
 /// Does what may wait for a turn, and asks from time to time whether to wait longer. `None` if not.
 pub(super) fn asking<T>(
     mut waits: impl FnMut() -> bool,
@@ -74,6 +77,27 @@ impl Tables {
     pub fn try_turn(&self) -> Result<Option<Turn<'_>>, Error> {
         let turn = self.kernel.try_turn()?;
         Ok(turn.map(|turn| Turn { tables: self, turn }))
+    }
+
+    /// True if a thread waits for a turn.
+    #[doc(hidden)]
+    pub fn has_waiting(&self) -> bool {
+        !self.kernel.waited().are_over()
+    }
+
+    /// Lets the threads go first that wait for a turn now, for at most so long. A caller that takes many turns, one after the
+    /// other, calls it between two of them: else it is back before the next thread is awake.
+    #[doc(hidden)]
+    pub fn let_others_go_first(&self, at_most: Duration) {
+        let waited = self.kernel.waited();
+        let begin = Instant::now();
+        loop {
+            // A thread that was woken just now may need this processor.
+            std::thread::sleep(BETWEEN_LOOKS);
+            if waited.are_over() || begin.elapsed() >= at_most {
+                return;
+            }
+        }
     }
 
     /// Tells when a group of transactions, and all before it, is durable.

@@ -14,6 +14,7 @@ use sardonyx::schema::{Schema, Type, Value};
 use sardonyx::{Durability, Error, OpenTransaction, Record, Shape, Table, Tables};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn open(shape: Shape) -> Opened {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -110,6 +111,30 @@ fn others_go_on_while_it_is_open_and_it_sees_its_begin() {
         let error = tx.commit().unwrap_err();
         assert_eq!(conflict(&error).table, "items");
         assert_eq!(opened.get(3), Some(1));
+    });
+}
+
+#[test]
+fn a_thread_that_takes_turn_after_turn_lets_those_go_first_that_wait() {
+    let bank = open(Shape::Coalesced);
+    let tables: &Tables = &bank;
+    let others = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for round in 1..=20 {
+            let turn = tables.turn().expect("a turn");
+            scope.spawn(|| {
+                let turn = tables.turn().expect("a turn");
+                others.fetch_add(1, Ordering::SeqCst);
+                drop(turn);
+            });
+            while !tables.has_waiting() {
+                std::thread::yield_now();
+            }
+            drop(turn);
+            tables.let_others_go_first(Duration::MAX);
+            drop(tables.turn().expect("a turn"));
+            assert_eq!(others.load(Ordering::SeqCst), round);
+        }
     });
 }
 

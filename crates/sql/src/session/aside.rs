@@ -9,7 +9,7 @@
 //!
 //! Invariant: while a transaction has its rows aside, all of its statements ran there.
 
-use super::beside::Came;
+use super::beside::{Came, Work};
 use super::state::{OpenTransaction, Reading, TransactionState};
 use super::unit::{self, Unit, UnitDone};
 use super::{Session, spans};
@@ -23,6 +23,7 @@ use crate::result::{Complete, Outcome, Step, Tag};
 use crate::signals::{Effects, Posted};
 use crate::violations::explained;
 use crate::write_target::WriteTarget;
+use sardonyx::low_level::LeftRows;
 use sardonyx::rows::OpenRows;
 use sardonyx::{Error, Snapshot, Ticket};
 use sardonyx_base::waiting;
@@ -222,8 +223,8 @@ impl Session {
         let database = self.database.clone();
         let installed = match (rows.has_changes(), done.rest.front()) {
             (true, Some(Step::Execute { statement, .. })) => {
-                let of = (rows, snapshot, version);
-                span.in_scope(|| self.install(statement, of, &committing))
+                let work = Work { rows, snapshot };
+                span.in_scope(|| self.install(statement, (work, version), &committing))
             }
             // It has read one state, which is durable with its group.
             _ => Ok(database.tables_in_memory("a snapshot")?.durable(group)),
@@ -275,19 +276,25 @@ impl Session {
     fn install(
         &mut self,
         statement: &Prepared,
-        (rows, snapshot, version): (OpenRows, Snapshot, u64),
+        (work, version): (Work, u64),
         committing: &Committing,
     ) -> Result<Ticket<()>, NotCommitted> {
-        match self.commit_beside(statement, (&rows, &snapshot, version), committing)? {
+        let mut work = Some(work);
+        match self.commit_beside(statement, (&mut work, version), committing)? {
             Came::Done(durable) => return Ok(durable),
             Came::Again => return Err(NotCommitted::Changed),
             Came::Open | Came::InStage => {}
         }
+        // If it failed when its changes were being made already, it is run again.
+        let Some(Work { rows, snapshot }) = work else {
+            return Err(NotCommitted::Changed);
+        };
         // Before pages change, so that none is copied for it.
         drop(snapshot);
         let turn = self.database.turn(&self.state.interrupt)?;
+        let mut left = LeftRows::default();
         let ((), durable) = turn.run_later(|tx| {
-            rows.install(tx)?;
+            rows.install(tx, &mut left)?;
             committing.commit(&self.database);
             Ok::<_, Error>(())
         })?;

@@ -549,3 +549,28 @@ fn rows_that_others_change_while_another_content_is_made_come_before_the_last_ca
     let others = pauses_of(Some(alone - 1));
     assert!(others >= alone + 300 / 5, "{alone} and {others}");
 }
+
+#[test]
+fn numbers_of_sequences_that_do_not_follow_each_other_are_of_the_memory_of_all_sessions() {
+    let taken_by = |large: &str| {
+        let both = Both::new();
+        let tables = "create sequence few; create table n (id bigint primary key, a bigint)";
+        run(&mut both.aside.session(), tables).expect("they are there");
+        let taken = Arc::new(Mutex::new(0));
+        let (noted, database) = (taken.clone(), both.aside.database.clone());
+        with_limits(&both.aside, 0, move || {
+            let mut noted = noted.lock().expect("no panic");
+            *noted = database.memory().taken().max(*noted);
+        });
+        told(&mut both.aside.session(), large).expect("it runs");
+        both.aside.database.set_beside(crate::large::unlimited());
+        assert_eq!(both.aside.database.memory().taken(), 0);
+        *taken.lock().expect("no panic")
+    };
+    let rows = "from generate_series(1, 3000) as g (g)";
+    let few = taken_by(&format!("insert into n select nextval('few'), g {rows}"));
+    let many = taken_by(&format!(
+        "insert into n select g, setval('few', g * 3) {rows}"
+    ));
+    assert!(many > few + (64 << 10), "{few} and {many}");
+}

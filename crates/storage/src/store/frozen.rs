@@ -55,6 +55,10 @@ impl Life {
         self.ended.store(true, Ordering::Release);
     }
 
+    pub fn was_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
     /// Whether nobody reads it any more, or is told that it was ended. For the writer.
     pub fn is_over(&self) -> bool {
         self.handles.load(Ordering::Acquire) == 0 || self.ended.load(Ordering::Relaxed)
@@ -98,8 +102,13 @@ impl Frozen {
         self.table.entries()[page as usize].load(Ordering::Acquire) == 0
     }
 
+    /// Its life, which keeps no pages.
+    pub fn life(&self) -> &Arc<Life> {
+        &self.life
+    }
+
     pub fn is_ended(&self) -> bool {
-        self.life.ended.load(Ordering::Acquire)
+        self.life.was_ended()
     }
 
     /// A handle is dropped.

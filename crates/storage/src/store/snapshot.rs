@@ -1,7 +1,7 @@
 //! The handle of a snapshot of a store's pages: reads them as they were when it was taken, from any thread,
 //! while the owner of the store goes on changing them.
 
-use super::frozen::Frozen;
+use super::frozen::{Frozen, Life};
 use super::mapping::Mapping;
 use super::read::{PageRead, Words};
 use super::versions::{Shared, freeze};
@@ -59,7 +59,7 @@ impl PageStore {
 
     /// True if a snapshot is of this store.
     pub fn is_of(&self, snapshot: &PageSnapshot) -> bool {
-        Arc::ptr_eq(&self.mapping, &snapshot.live)
+        Arc::ptr_eq(&self.mapping, &snapshot.kept.live)
     }
 
     /// Whether there are snapshots, which need pages as they are before they change.
@@ -103,16 +103,57 @@ impl PageStore {
 /// ```
 #[derive(Debug)]
 pub struct PageSnapshot {
-    frozen: Arc<Frozen>,
+    // Dropped in this order: first pages are no longer kept for it, then the last handle frees the copies.
+    frozen: Reading,
+    kept: KeptPages,
+}
+
+/// The right to read a snapshot: pages are kept for it until this is dropped.
+#[derive(Debug)]
+struct Reading(Arc<Frozen>);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The life of a snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotLife(Arc<Life>);
+
+impl SnapshotLife {
+    /// Whether the snapshot was ended, for want of memory.
+    pub fn was_ended(&self) -> bool {
+        self.0.was_ended()
+    }
+}
+
+/// The memory of a snapshot that nobody reads any more. To drop it may take long: the last one frees all copies.
+#[derive(Debug)]
+pub struct KeptPages {
     live: Arc<Mapping>,
     copies: Arc<Mapping>,
     shared: Arc<Shared>,
 }
 
+impl KeptPages {
+    /// The number of pages that were copied, for this snapshot and for those that are open beside it.
+    pub fn copies(&self) -> u64 {
+        self.shared.copies()
+    }
+}
+
+impl Drop for KeptPages {
+    fn drop(&mut self) {
+        self.shared.leave();
+    }
+}
+
 impl PageSnapshot {
     /// Whether a page of the store is as it was: if not, or if the snapshot was ended, it may have changed.
     pub fn is_as_live(&self, page: PageId) -> bool {
-        !self.is_ended() && self.frozen.is_as_live(page.0)
+        !self.is_ended() && self.frozen.0.is_as_live(page.0)
     }
 
     /// A handle that is counted in `shared` already.
@@ -123,31 +164,43 @@ impl PageSnapshot {
         shared: Arc<Shared>,
     ) -> Self {
         PageSnapshot {
-            frozen,
-            live,
-            copies,
-            shared,
+            frozen: Reading(frozen),
+            kept: KeptPages {
+                live,
+                copies,
+                shared,
+            },
         }
+    }
+
+    /// Reads no more: from here on no page is copied for it. Its memory is left, to be freed where there is time for it.
+    pub fn let_go(self) -> KeptPages {
+        self.kept
     }
 
     /// The number of pages; those that the store got later are not there.
     pub fn pages(&self) -> u64 {
-        self.frozen.pages()
+        self.frozen.0.pages()
     }
 
     /// Whether it was ended, and every read will say so.
     pub fn is_ended(&self) -> bool {
-        self.frozen.is_ended()
+        self.frozen.0.is_ended()
+    }
+
+    /// Tells whether it was ended, also when it is dropped. Keeps no pages.
+    pub fn life(&self) -> SnapshotLife {
+        SnapshotLife(Arc::clone(self.frozen.0.life()))
     }
 
     /// Whether it has a copy of a page: then reading the page does not touch the live one, now or later.
     #[inline]
     pub fn has_copy(&self, page: PageId) -> bool {
-        !self.frozen.lacks(page.0)
+        !self.frozen.0.lacks(page.0)
     }
 
     fn bases(&self) -> [NonNull<u8>; 2] {
-        [self.live.base(), self.copies.base()]
+        [self.kept.live.base(), self.kept.copies.base()]
     }
 }
 
@@ -191,6 +244,7 @@ impl PageRead for PageSnapshot {
         // SAFETY: as in `word`; the words lie in the page, which `Frozen::look` checks.
         unsafe {
             self.frozen
+                .0
                 .look(at, length, self.bases(), |base, at| look(words(base, at)))
         }
     }
@@ -213,7 +267,7 @@ impl PageRead for PageSnapshot {
     #[inline(always)]
     fn prefetch(&self, at: Address) {
         // Most pages have not changed since.
-        crate::prefetch::hint(self.live.base().as_ptr().wrapping_add(at.0 as usize));
+        crate::prefetch::hint(self.kept.live.base().as_ptr().wrapping_add(at.0 as usize));
     }
 
     #[inline]
@@ -221,7 +275,7 @@ impl PageRead for PageSnapshot {
         // SAFETY: this handle owns both mappings and is counted: while it is, the store's pages are only
         // changed by atomic stores (or, by who has them from `PageStore::base`, not while this reads one
         // without a copy: it says so there), and there are as many as when the table was made, or more.
-        unsafe { self.frozen.word(at, self.bases()) }
+        unsafe { self.frozen.0.word(at, self.bases()) }
     }
 
     #[inline]
@@ -232,14 +286,7 @@ impl PageRead for PageSnapshot {
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], SnapshotEnded> {
         // SAFETY: as above.
-        let skip = unsafe { self.frozen.copy(at, length, self.bases(), buffer) }?;
+        let skip = unsafe { self.frozen.0.copy(at, length, self.bases(), buffer) }?;
         Ok(&buffer[skip..][..length])
-    }
-}
-
-impl Drop for PageSnapshot {
-    fn drop(&mut self) {
-        self.frozen.close();
-        self.shared.leave();
     }
 }

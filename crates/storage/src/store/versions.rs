@@ -114,6 +114,12 @@ impl Shared {
         self.handles.load(Ordering::Acquire) > 0
     }
 
+    /// The number of pages in the pool.
+    pub fn copies(&self) -> u64 {
+        let book = self.book.lock();
+        book.as_ref().map_or(0, |book| book.pool.pages())
+    }
+
     /// A handle is dropped. The last frees the copies, which takes a while, without the lock.
     pub fn leave(&self) {
         if self.handles.fetch_sub(1, Ordering::AcqRel) > 1 {

@@ -121,6 +121,49 @@ fn two_without_a_change_between_are_one_and_what_is_closed_costs_nothing() {
 }
 
 #[test]
+fn for_one_that_is_let_go_no_page_is_copied_and_its_memory_stays() {
+    let mut store = store();
+    let older = store.snapshot().unwrap();
+    store.write(Address(1), &[1]);
+    let newer = store.snapshot().unwrap();
+    store.write(Address(PAGE_SIZE as u64), &[2]);
+    let life = newer.life();
+    let kept = Arc::into_inner(newer).unwrap().let_go();
+    assert_eq!(kept.copies(), 2);
+    // Only the older one needs it.
+    store.write(Address(2 * PAGE_SIZE as u64), &[3]);
+    assert_eq!(kept.copies(), 3);
+    assert!(whole(&older).unwrap().iter().all(|byte| *byte == 0));
+    let older = Arc::into_inner(older).unwrap().let_go();
+    for page in 3..PAGES {
+        store.write(Address((page * PAGE_SIZE) as u64), &[4]);
+    }
+    assert_eq!((kept.copies(), older.copies()), (3, 3));
+    // A new one has what was written.
+    let third = store.snapshot().unwrap();
+    store.write(Address(1), &[5]);
+    assert_eq!(whole(&third).unwrap()[1], 1);
+    assert_eq!(whole(&third).unwrap()[3 * PAGE_SIZE], 4);
+    drop((kept, older));
+    assert_eq!(whole(&third).unwrap()[1], 1);
+    assert!(!life.was_ended());
+}
+
+#[test]
+fn the_life_of_one_says_that_it_was_ended() {
+    let mut store = store();
+    store.set_snapshot_bytes_max(PAGE_SIZE as u64);
+    let snapshot = store.snapshot().unwrap();
+    let life = snapshot.life();
+    store.write(Address(0), &[1]);
+    assert!(!life.was_ended());
+    store.write(Address(PAGE_SIZE as u64), &[1]);
+    assert!(life.was_ended() && snapshot.is_ended());
+    drop(snapshot);
+    assert!(life.was_ended());
+}
+
+#[test]
 fn the_oldest_is_ended_at_the_bound_and_its_memory_is_used_again() {
     let mut store = store();
     store.set_snapshot_bytes_max(3 * PAGE_SIZE as u64);

@@ -2,14 +2,19 @@
 //! stage.
 
 use super::changed::{Changed, Own};
-use super::{Known, OpenRows};
+use super::life::Life;
+use super::reads::Reads;
+use super::{Known, OpenRows, OpenTable, Undo};
+use crate::snapshot::SnapshotMemory;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
+use sardonyx_base::memory::Share;
 use sardonyx_rows::constraints::Due;
 use sardonyx_rows::row::same;
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::{ReadRow, RowWriter, TableError};
 use sardonyx_storage::page::Address;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Values of columns by their numbers.
@@ -41,6 +46,25 @@ impl Change {
     }
 }
 
+/// The memory of an open transaction that has ended. To free it takes as long as it did much, so it is dropped by a thread
+/// that no longer has the stage.
+#[derive(Debug, Default)]
+#[must_use = "it is dropped outside of the stage"]
+pub struct LeftRows {
+    _left: Option<Left>,
+}
+
+#[derive(Debug)]
+struct Left {
+    _snapshot: Option<SnapshotMemory>,
+    _tables: Box<[OpenTable]>,
+    _undo: Vec<Undo>,
+    _reads: Reads,
+    // Its bytes count until they are free.
+    _life: Option<RefCell<Life>>,
+    _share: Option<RefCell<Share>>,
+}
+
 /// What an open transaction does at its end, compared with what is there.
 #[derive(Debug)]
 pub struct OpenChanges(Vec<Change>);
@@ -63,15 +87,36 @@ impl OpenChanges {
 impl OpenRows {
     /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. What it read is compared
     /// also if it changed nothing: the transaction may go on with that. One that ends without a change needs no installing.
+    /// Its memory is put into `left`.
     ///
     /// # Errors
     /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
-    pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
-        let changes = self.compared(tx, &[])?;
+    pub fn install(self, tx: &mut Transaction<'_>, left: &mut LeftRows) -> Result<(), Error> {
+        let changes = self.compared(tx, &[]);
         // Before pages change, so that none is copied for it.
+        *left = self.let_go();
+        changes?.make(tx)
+    }
+
+    /// Reads its snapshot no more. What is left is memory.
+    #[doc(hidden)]
+    pub fn let_go(mut self) -> LeftRows {
+        if self.is_in_child() {
+            return LeftRows::default();
+        }
+        let snapshot = Arc::clone(&self.snapshot);
+        let mut left = Left {
+            _tables: std::mem::take(&mut self.tables),
+            _undo: std::mem::take(&mut self.undo),
+            _reads: self.reads.take(),
+            _life: self.life.take(),
+            _share: self.share.take(),
+            _snapshot: None,
+        };
         drop(self);
-        changes.make(tx)
+        left._snapshot = snapshot.let_go();
+        LeftRows { _left: Some(left) }
     }
 
     /// Compares what it read with what is there in a transaction. Returns what it does there, but for its changes of the

@@ -39,7 +39,7 @@ use crate::transaction::{Marked, Transaction};
 use changed::{Changed, Key, Own, entries_of};
 pub use content::OwnRow;
 pub use index::OpenIndex;
-pub use install::OpenChanges;
+pub use install::{LeftRows, OpenChanges};
 use life::Life;
 pub use life::OpenTransactions;
 pub use range::OpenRange;
@@ -435,13 +435,17 @@ impl OpenRows {
     }
 }
 
+impl OpenRows {
+    /// True in a child of the process that began it by hand.
+    fn is_in_child(&self) -> bool {
+        let life = self.life.as_ref();
+        life.is_some_and(|life| !life.borrow().is_here())
+    }
+}
+
 impl Drop for OpenRows {
     fn drop(&mut self) {
-        if self
-            .life
-            .as_ref()
-            .is_some_and(|life| !life.borrow().is_here())
-        {
+        if self.is_in_child() {
             // In a forked child the snapshot's locks may be taken for ever.
             std::mem::forget(Arc::clone(&self.snapshot));
         }

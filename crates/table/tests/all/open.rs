@@ -9,7 +9,7 @@ use sardonyx_rows::constraints::{ConstrainedRows, Due};
 use sardonyx_rows::read::{ReadIndex, ReadRow};
 use sardonyx_rows::schema::{PRIMARY, Schema, Type, Value};
 use sardonyx_rows::{Rows, TableError};
-use sardonyx_table::OpenRows;
+use sardonyx_table::{LeftRows, OpenRows};
 
 /// Items by an ordered or a hashed key, with a unique code and an index; parts that refer to items.
 struct Stock {
@@ -81,7 +81,8 @@ impl Stock {
     /// Ends an open transaction.
     fn install(&mut self, open: OpenRows) -> Result<(), Error> {
         let mut tx = self.world.space.begin(&mut self.world.log);
-        let done = open.install(&mut tx);
+        let mut left = LeftRows::default();
+        let done = open.install(&mut tx, &mut left);
         match done.is_ok() {
             true => drop(tx.commit()),
             false => tx.abort(),

@@ -45,10 +45,10 @@ impl From<sardonyx_rows::TableError> for Refused {
 
 impl Trying<'_> {
     /// Changes the rows with these keys, and those that others changed since the snapshot so that they are taken now.
-    pub(super) fn change_few(&self, keys: Vec<Vec<Value>>) -> Result<Came<Ran<Read>>, SqlError> {
+    pub(super) fn change_few(self, keys: Vec<Vec<Value>>) -> Result<Came<Ran<Read>>, SqlError> {
         let turn = self.database.turn(&self.with.context.interrupt)?;
-        let rows = keys.len();
-        let done = commit(turn, &self.limits, rows, |tx| self.change_in_turn(tx, keys));
+        let (rows, limits) = (keys.len(), self.limits.clone());
+        let done = commit(turn, &limits, rows, |tx| self.change_in_turn(tx, keys));
         match done {
             Ok(ran) => Ok(Came::Done(ran)),
             Err(Refused::Changed) => Ok(Came::Again),
@@ -58,7 +58,7 @@ impl Trying<'_> {
     }
 
     fn change_in_turn(
-        &self,
+        self,
         tx: &mut Transaction<'_>,
         mut keys: Vec<Vec<Value>>,
     ) -> Result<Read, Refused> {
@@ -88,6 +88,8 @@ impl Trying<'_> {
             new.retain(|key| !known.contains(&crate::aggregate::key_of_row(key)));
             keys.append(&mut new);
         }
+        // Before pages change, so that none is copied for it.
+        drop(self.snapshot);
         let among = Among::Keys(&keys);
         let mut run = || {
             let (mut complete, table) = run_plan_among(tx, &self.planned.plan, &self.with, among)?;

@@ -29,7 +29,7 @@ const KEPT_BYTES_MAX: usize = 64 << 20;
 pub(super) struct Filling<'f> {
     pub whole: &'f Whole<'f>,
     /// In which it reads.
-    pub snapshot: &'f Snapshot,
+    snapshot: Snapshot,
     /// So many rows the table has.
     there: u64,
     /// Whether the table can have a next content.
@@ -47,12 +47,7 @@ pub(super) struct Filling<'f> {
 }
 
 impl<'f> Filling<'f> {
-    pub fn new(
-        whole: &'f Whole<'f>,
-        snapshot: &'f Snapshot,
-        there: u64,
-        may_be_many: bool,
-    ) -> Self {
+    pub fn new(whole: &'f Whole<'f>, snapshot: Snapshot, there: u64, may_be_many: bool) -> Self {
         Filling {
             whole,
             snapshot,
@@ -112,26 +107,49 @@ impl<'f> Filling<'f> {
         Ok(())
     }
 
-    /// Checks that what was read is there still.
+    /// All rows are there. Returns what it has read, the rows that were kept, and the memory for these.
+    pub fn into_parts(self) -> (HasRead<'f>, Vec<Vec<Value>>, Memory<'f>) {
+        let has_read = HasRead {
+            whole: self.whole,
+            snapshot: self.snapshot,
+            tables: self.read.into_inner(),
+        };
+        (has_read, self.rows, self.memory)
+    }
+}
+
+/// The tables that a statement has read, and the state in which.
+#[derive(Debug)]
+pub(super) struct HasRead<'f> {
+    whole: &'f Whole<'f>,
+    snapshot: Snapshot,
+    tables: BTreeSet<u16>,
+}
+
+impl HasRead<'_> {
+    /// Checks that what was read is there still. The state is not read any more.
     ///
     /// # Errors
     /// [`Error::Conflict`] if not.
-    pub fn check_read(&self, tx: &Transaction<'_>) -> Result<(), Stop> {
-        for table in self.read.borrow().iter() {
-            self.source()
-                .changed_rows(*table, tx.view(), |_, _| Err(self.whole.conflict()))?;
+    pub fn check(self, tx: &Transaction<'_>) -> Result<(), Stop> {
+        let (before, differs) = (self.snapshot.space(), || self.whole.conflict());
+        for table in &self.tables {
+            before.changed_rows(*table, tx.view(), |_, _| Err(differs()))?;
         }
         Ok(())
     }
+}
 
-    /// Inserts the rows that were kept.
-    pub fn insert_kept(&self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
-        for row in &self.rows {
-            let row = writer_of(&self.whole.schema, row);
-            tx.insert(self.whole.made.table(), &row)?;
-        }
-        Ok(())
+/// Inserts rows that were kept.
+pub(super) fn insert_kept(
+    whole: &Whole<'_>,
+    rows: &[Vec<Value>],
+    tx: &mut dyn WriteTarget,
+) -> Result<(), SqlError> {
+    for row in rows {
+        tx.insert(whole.made.table(), &writer_of(&whole.schema, row))?;
     }
+    Ok(())
 }
 
 impl Source for Filling<'_> {

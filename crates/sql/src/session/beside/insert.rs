@@ -1,7 +1,7 @@
 //! `INSERT` and `COPY … FROM` of many rows: they are computed beside the tables, and the last call checks that what was
 //! read for them is there still.
 
-use super::filling::Filling;
+use super::filling::{Filling, insert_kept};
 use super::made::{Came, Made, Ran};
 use super::whole::{Stop, Whole, commit, note_drawn};
 use crate::constraints::{at_commit, in_statement};
@@ -67,7 +67,7 @@ pub(super) fn insert(
     // An open transaction looks up references.
     let may_be_many = whole.schema.foreign_keys.is_empty();
     let looked_at = with.context.looked_at.get();
-    let mut filling = Filling::new(&whole, &snapshot, there, may_be_many);
+    let mut filling = Filling::new(&whole, snapshot, there, may_be_many);
     let ran = match &planned {
         Some(planned) => run_plan(&mut filling, &planned.plan, with).map(drop),
         None => match given.data {
@@ -77,52 +77,69 @@ pub(super) fn insert(
             None => return Ok(Came::InStage),
         },
     };
+    let count = filling.count;
+    let has_begun = filling.has_begun;
     let ended = match (ran, filling.stop.take()) {
         (_, Some(stop)) => Err(stop),
         (Err(error), None) if error.is_interruption() => Err(Stop::Statement(error)),
         // The open transaction tells it as it stands after the rows before it.
         (Err(_), None) => Err(Stop::Open),
-        (Ok(()), None) => end(&whole, &mut filling),
+        (Ok(()), None) => Ok(()),
+    };
+    let ended = match ended {
+        Ok(()) => end(&whole, filling),
+        Err(stop) => {
+            // With its content, which is given up.
+            drop(filling);
+            Err(stop)
+        }
     };
     let looked_at = with.context.looked_at.get().wrapping_sub(looked_at);
     if let Some(planned) = &planned
-        && u64::from(looked_at).max(filling.count) < limits.few.min(limits.from)
+        && u64::from(looked_at).max(count) < limits.few.min(limits.from)
     {
         planned.was_short();
     }
     let stop = match ended {
         Ok(((), durable)) => {
             let word = if is_copy { "COPY" } else { "INSERT" };
-            let complete = Complete::of(Tag::rows(word, filling.count));
+            let complete = Complete::of(Tag::rows(word, count));
             return Ok(Came::Done(((complete, None), durable)));
         }
         Err(stop) => stop,
     };
-    if filling.has_begun {
-        drop(filling);
+    if has_begun {
         whole.give_up();
     }
     stop.came()
 }
 
 /// The last call.
-fn end(whole: &Whole<'_>, filling: &mut Filling<'_>) -> Result<Ran<()>, Stop> {
+fn end(whole: &Whole<'_>, mut filling: Filling<'_>) -> Result<Ran<()>, Stop> {
     filling.flush()?;
     whole.limits.pause(&whole.with)?;
-    let Some(content) = filling.content.take() else {
+    let content = filling.content.take();
+    // The memory of the rows is there until they are inserted.
+    let (has_read, rows, _memory) = filling.into_parts();
+    let Some(content) = content else {
         let turn = whole.turn()?;
-        let rows = filling.rows.len();
-        return commit(turn, whole.limits, rows, |tx: &mut Transaction<'_>| {
-            whole.check_table(tx)?;
-            filling.check_read(tx)?;
-            let inserted = in_statement(tx, &whole.with, |tx| filling.insert_kept(tx));
-            let inserted = inserted.and_then(|()| at_commit(tx));
-            inserted.map_err(|_| Stop::Open)?;
-            Ok(note_drawn(tx, whole.database, &whole.with)?)
-        });
+        return commit(
+            turn,
+            whole.limits,
+            rows.len(),
+            |tx: &mut Transaction<'_>| {
+                whole.check_table(tx)?;
+                // Before pages change, so that none is copied for its state.
+                has_read.check(tx)?;
+                let inserted = in_statement(tx, &whole.with, |tx| insert_kept(whole, &rows, tx));
+                let inserted = inserted.and_then(|()| at_commit(tx));
+                inserted.map_err(|_| Stop::Open)?;
+                Ok(note_drawn(tx, whole.database, &whole.with)?)
+            },
+        );
     };
     let (last, _, count) = whole.catch_up(&content.beside, content.snapshot)?;
-    let check = |tx: &Transaction<'_>| filling.check_read(tx);
+    let check = |tx: &Transaction<'_>| has_read.check(tx);
     whole.take_over(content.beside, (last, count), check, |tx, _| {
         Ok(note_drawn(tx, whole.database, &whole.with)?)
     })

@@ -211,6 +211,16 @@ impl<'m> Changes<'m> {
         }
     }
 
+    /// The same, whose memory no longer counts: they are about to be made.
+    pub fn uncounted(self) -> Changes<'static> {
+        Changes {
+            gone: self.gone,
+            come: self.come,
+            taken: self.taken,
+            ..Changes::default()
+        }
+    }
+
     /// A row is not, or is another one, any more.
     pub fn take_out(
         &mut self,

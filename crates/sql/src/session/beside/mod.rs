@@ -42,8 +42,8 @@ use crate::sequences::Draws;
 use crate::signals::Effects;
 pub(super) use made::Came;
 use made::Ran;
-use sardonyx::rows::OpenRows;
-use sardonyx::{Snapshot, Ticket};
+pub(super) use open::Work;
+use sardonyx::Ticket;
 use sardonyx_base::waiting;
 use std::collections::{HashMap, VecDeque};
 use tracing::Instrument;
@@ -125,7 +125,7 @@ impl Session {
     pub(super) fn commit_beside(
         &mut self,
         statement: &Prepared,
-        of: (&OpenRows, &Snapshot, u64),
+        of: (&mut Option<Work>, u64),
         committing: &Committing,
     ) -> Result<Came<Ticket<()>>, SqlError> {
         let database = self.database.clone();
@@ -172,19 +172,20 @@ impl Session {
                 _ => {
                     let begun = database.committed(&state.interrupt)?;
                     let tables = table_numbers(given.statement, &&**begun.snapshot.space());
-                    let read = begun.snapshot.clone();
+                    let read = begun.snapshot.life();
                     let attempt = |with: &Environment<'_>| match given.statement.inserts() {
                         _ if is_open => open::run(&database, begun, given, with),
                         true => insert::insert(&database, begun, given, with),
                         false => rewrite::rewrite(&database, begun, given, with),
                     };
                     let draws = Draws::again(again, Effects::default());
+                    let draws = draws.counted_in(database.memory().clone());
                     let (came, draws) =
                         with_context(&database, state, given, tables, draws, attempt);
                     again = draws.into_again();
                     match came {
                         // Its snapshot was ended: the statement runs in the stage.
-                        Err(error) if read.is_ended() && !error.is_interruption() => break,
+                        Err(error) if read.was_ended() && !error.is_interruption() => break,
                         came => came,
                     }
                 }

@@ -7,7 +7,7 @@
 //! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES};
-use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn};
+use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn, take_over_with};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::{BesideLimits, Database};
@@ -21,7 +21,7 @@ use crate::session::given::Given;
 use crate::session::telling::count;
 use crate::source::Source;
 use crate::violations::explained;
-use sardonyx::low_level::{Beside, Committed};
+use sardonyx::low_level::{Beside, Committed, LeftRows};
 use sardonyx::rows::OpenRows;
 use sardonyx::{Snapshot, Ticket, Transaction};
 use sardonyx_rows::TableError;
@@ -39,13 +39,18 @@ struct Content {
     count: usize,
 }
 
+/// The work of an open transaction: its changes, and what it read.
+pub(in crate::session) struct Work {
+    pub rows: OpenRows,
+    /// The state in which it began.
+    pub snapshot: Snapshot,
+}
+
 /// The open transaction, once its statement has run.
 struct Opened<'o> {
     database: &'o Arc<Database>,
     limits: &'o BesideLimits,
     with: &'o Environment<'o>,
-    rows: &'o OpenRows,
-    snapshot: &'o Snapshot,
     version: u64,
 }
 
@@ -80,21 +85,20 @@ pub(super) fn run(
         database,
         limits: &limits,
         with,
-        rows: &rows,
-        snapshot: &snapshot,
         version,
     };
-    match opened.install(&|tx| note_drawn(tx, database, with)) {
+    let mut work = Some(Work { rows, snapshot });
+    match opened.install(&mut work, &|tx| note_drawn(tx, database, with)) {
         Ok(durable) => Ok(Came::Done((ran, durable))),
         Err(stop) => stop.came(),
     }
 }
 
 /// Commits an open transaction that a client has begun, if it has changed so many rows that next contents are made for
-/// that. `last` is the last step of the call that commits.
+/// that. `last` is the last step of the call that commits. `work` is taken when the changes are made.
 pub(super) fn commit_many(
     database: &Arc<Database>,
-    (rows, snapshot, version): (&OpenRows, &Snapshot, u64),
+    (work, version): (&mut Option<Work>, u64),
     with: &Environment<'_>,
     last: Last<'_>,
 ) -> Result<Came<Ticket<()>>, SqlError> {
@@ -103,14 +107,13 @@ pub(super) fn commit_many(
         database,
         limits: &limits,
         with,
-        rows,
-        snapshot,
         version,
     };
-    if opened.many().is_ok_and(|(many, _)| many.is_empty()) {
+    let many = work.as_ref().map(|work| opened.many(work));
+    if many.is_none_or(|many| many.is_ok_and(|(many, _)| many.is_empty())) {
         return Ok(Came::InStage);
     }
-    match opened.install(last) {
+    match opened.install(work, last) {
         Ok(durable) => Ok(Came::Done(durable)),
         Err(stop) => stop.came(),
     }
@@ -162,14 +165,14 @@ pub(super) type Last<'l> = &'l dyn Fn(&mut Transaction<'_>) -> Result<(), SqlErr
 
 impl Opened<'_> {
     /// The tables that get next contents, and the number of the other changed rows.
-    fn many(&self) -> Result<(Vec<u16>, usize), SqlError> {
-        let source = &**self.snapshot.space();
+    fn many(&self, work: &Work) -> Result<(Vec<u16>, usize), SqlError> {
+        let source = &**work.snapshot.space();
         let (mut many, mut few) = (Vec::new(), 0);
-        for (table, changed) in self.rows.changed_tables() {
+        for (table, changed) in work.rows.changed_tables() {
             let there = Source::count(&source, table)?;
             let makes = |all_new| self.limits.makes_content(changed as u64, there, all_new);
             // Rows are looked up only if it matters that the table has none of them.
-            let is_many = makes(true) || (makes(false) && !self.rows.has_only_new(table)?);
+            let is_many = makes(true) || (makes(false) && !work.rows.has_only_new(table)?);
             match is_many {
                 true => many.push(table),
                 false => few += changed,
@@ -179,9 +182,13 @@ impl Opened<'_> {
     }
 
     /// Makes the changes, and next contents of the tables in which they are many.
-    fn install(&self, last: Last<'_>) -> Result<Ticket<()>, Stop> {
-        let (many, few) = self.many()?;
-        let installed = self.install_with(&many, few, last);
+    fn install(&self, work: &mut Option<Work>, last: Last<'_>) -> Result<Ticket<()>, Stop> {
+        let Some(there) = work.as_ref() else {
+            return Err(Stop::Open);
+        };
+        let (many, few) = self.many(there)?;
+        let made = self.contents(there, &many);
+        let installed = made.and_then(|contents| self.commit(work, (&many, few), contents, last));
         if installed.is_err() {
             for table in many {
                 give_up(self.database, table);
@@ -190,39 +197,64 @@ impl Opened<'_> {
         installed
     }
 
-    fn install_with(&self, many: &[u16], few: usize, last: Last<'_>) -> Result<Ticket<()>, Stop> {
+    /// The next contents of tables, with the changes of others.
+    fn contents(&self, work: &Work, many: &[u16]) -> Result<Vec<Content>, Stop> {
         self.limits.pause(self.with)?;
         let mut wholes = Vec::with_capacity(many.len());
         for table in many {
-            wholes.push(self.whole(*table)?);
+            wholes.push(self.whole(work, *table)?);
         }
         let mut contents = Vec::with_capacity(many.len());
         for whole in &wholes {
-            contents.push(self.content(whole)?);
+            contents.push(self.content(work, whole)?);
         }
         self.catch_up(&wholes, &mut contents)?;
+        Ok(contents)
+    }
+
+    /// The last call: it compares what was read, makes the changes, and has the tables take over their contents.
+    fn commit(
+        &self,
+        work: &mut Option<Work>,
+        (many, few): (&[u16], usize),
+        contents: Vec<Content>,
+        last: Last<'_>,
+    ) -> Result<Ticket<()>, Stop> {
         let count = few + contents.iter().map(|content| content.count).sum::<usize>();
         let turn = self.database.turn(&self.with.context.interrupt)?;
+        // It takes long to free that.
+        let (mut left, mut read) = (LeftRows::default(), Vec::with_capacity(contents.len()));
         let ((), durable) = commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
-            for whole in &wholes {
-                whole.check_table(tx)?;
-            }
-            let changes = self.rows.compared(tx, many)?;
+            let Some(there) = work.as_ref() else {
+                return Err(Stop::Open);
+            };
             let mut made = Vec::with_capacity(contents.len());
-            for (whole, content) in wholes.iter().zip(&contents) {
-                made.push(whole.last_changes(tx, &content.last)?);
+            for (table, content) in many.iter().zip(contents) {
+                let whole = self.whole(there, *table)?;
+                whole.check_table(tx)?;
+                let changes = whole.last_changes(tx, &content.last)?;
+                made.push((whole.schema.clone(), content.beside, changes.uncounted()));
+                read.push(content.last);
             }
-            for ((whole, content), changes) in wholes.iter().zip(contents).zip(made) {
-                whole.take_over_with(tx, content.beside, changes)?;
+            let changes = there.rows.compared(tx, many)?;
+            // Before pages change, so that none is copied for it.
+            if let Some(Work { rows, snapshot }) = work.take() {
+                drop(snapshot);
+                left = rows.let_go();
+            }
+            read.clear();
+            for (schema, beside, changes) in made {
+                take_over_with(tx, (&schema, beside), &changes)?;
             }
             changes.make(tx)?;
             Ok::<_, Stop>(last(tx)?)
         })?;
+        drop(left);
         Ok(durable)
     }
 
-    fn whole(&self, table: u16) -> Result<Whole<'_>, Stop> {
-        let source = &**self.snapshot.space();
+    fn whole<'w>(&'w self, work: &'w Work, table: u16) -> Result<Whole<'w>, Stop> {
+        let source = &**work.snapshot.space();
         let schema = Source::schema(&source, table);
         let schema = schema.ok_or(TableError::UnknownHandle { number: table })?;
         Ok(Whole {
@@ -232,7 +264,7 @@ impl Opened<'_> {
             made: Made::Open {
                 table,
                 schema: schema.clone(),
-                rows: self.rows,
+                rows: &work.rows,
             },
             schema,
             version: self.version,
@@ -241,15 +273,15 @@ impl Opened<'_> {
     }
 
     /// Makes a table's next content.
-    fn content(&self, whole: &Whole<'_>) -> Result<Content, Stop> {
+    fn content(&self, work: &Work, whole: &Whole<'_>) -> Result<Content, Stop> {
         let table = whole.made.table();
         let beside = whole.begin(&[])?;
         // The table is what it was in the transaction's state.
         whole.newest()?;
-        whole.fill_from(&beside, self.snapshot)?;
+        whole.fill_from(&beside, &work.snapshot)?;
         let mut come = Vec::new();
         let mut memory = self.with.memory();
-        self.rows.inserted_rows(table, |row| {
+        work.rows.inserted_rows(table, |row| {
             let row = whole_row(&row, whole.schema.columns.len())?;
             memory.take(&row)?;
             come.push(row);
@@ -262,7 +294,7 @@ impl Opened<'_> {
         whole.insert_in_turns(&beside, come)?;
         Ok(Content {
             beside,
-            last: self.snapshot.clone(),
+            last: work.snapshot.clone(),
             count: 0,
         })
     }

@@ -48,15 +48,15 @@ pub(super) fn rewrite(
         return Ok(Came::InStage);
     }
     database.memory().check()?;
+    let is_alone = rewriting.is_alone(&source);
     let trying = Trying {
         database,
         planned: &planned,
         rewriting,
         limits,
-        snapshot: begun.snapshot.clone(),
+        snapshot: begun.snapshot,
         with: *with,
     };
-    let is_alone = rewriting.is_alone(&source);
     match trying.sought(rows)? {
         // The memory of the keys is there until they are used.
         Sought::Few(keys, _memory) => trying.change_few(keys),

@@ -16,7 +16,7 @@ use crate::write_target::with_objects;
 use sardonyx::errors::SnapshotEnded;
 use sardonyx::low_level::{Beside, Turn};
 use sardonyx::schema::{IndexDefinition, Schema, Value};
-use sardonyx::{Durability, Error, Snapshot, Transaction};
+use sardonyx::{Durability, Error, Snapshot, Tables, Transaction};
 use sardonyx_base::waiting::Interrupt;
 use sardonyx_rows::{Conflict, ConflictWith, ScanPlace, TableError};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use std::time::Duration;
 
 /// The most rows that the last call looks at again, if others do not change more in each round.
 pub(super) const LAST_ROWS: usize = 200;
-/// How long the stage is left between two calls, so that one which waits for it is awake before the next.
-const BETWEEN: Duration = Duration::from_micros(50);
+/// Transactions that wait for the stage after a call go before the next one, unless they take longer to come.
+const OTHERS_FIRST: Duration = Duration::from_millis(10);
 /// How often rows that were changed meanwhile are made again before the last call.
 pub(super) const ROUNDS: usize = 8;
 
@@ -96,7 +96,7 @@ pub(super) struct Whole<'w> {
     pub kept: Kept,
 }
 
-impl Whole<'_> {
+impl<'w> Whole<'w> {
     /// Makes the table's next content, with more indexes than it has, and has the table take it over in one call with
     /// `finish`. That is told how many rows were taken by the statement, and returns what this does.
     pub fn make<T>(
@@ -154,13 +154,13 @@ impl Whole<'_> {
             let changes = self.last_changes(tx, &last)?;
             // So that nothing is copied for it.
             drop(last);
-            let taken = self.take_over_with(tx, beside, changes)?;
-            finish(tx, taken)
+            take_over_with(tx, (&self.schema, beside), &changes)?;
+            finish(tx, changes.taken)
         })
     }
 
     /// The rows that others have changed since a state, in the call that takes the content over.
-    pub fn last_changes(&self, tx: &Transaction<'_>, last: &Snapshot) -> Result<Changes<'_>, Stop> {
+    pub fn last_changes(&self, tx: &Transaction<'_>, last: &Snapshot) -> Result<Changes<'w>, Stop> {
         let table = self.made.table();
         let source: &dyn Source = tx;
         let with = &self.with.over(source, &self.kept);
@@ -172,18 +172,6 @@ impl Whole<'_> {
         });
         compared.map_err(|stop: Stop| stop.unless_ended(&[last]))?;
         Ok(changes)
-    }
-
-    /// The table takes the content over, with these changes. Returns the number of further rows of the statement.
-    pub fn take_over_with(
-        &self,
-        tx: &mut Transaction<'_>,
-        beside: Beside,
-        changes: Changes<'_>,
-    ) -> Result<i64, Stop> {
-        self.take_out_and_put(tx, &beside, &changes.gone, &changes.come)?;
-        tx.take_over(beside)?;
-        Ok(changes.taken)
     }
 
     /// Checks that the table is what it was.
@@ -199,6 +187,10 @@ impl Whole<'_> {
             true => Ok(()),
             false => Err(self.conflict()),
         }
+    }
+
+    fn tables(&self) -> Result<&Tables, SqlError> {
+        Ok(self.database.tables_in_memory("a next content")?)
     }
 
     pub fn turn(&self) -> Result<Turn<'_>, SqlError> {
@@ -331,32 +323,40 @@ impl Whole<'_> {
             };
             let turn = self.turn()?;
             turn.run(Durability::Deferred, |tx| {
-                self.take_out_and_put(tx, beside, gone, come)
+                take_out_and_put(tx, (&self.schema, beside), gone, come)
             })?;
-            // Whoever waited was woken just now, and comes first.
-            std::thread::sleep(BETWEEN);
+            self.tables()?.let_others_go_first(OTHERS_FIRST);
             self.limits.pause(&self.with)?;
         }
         Ok(changes.taken)
     }
+}
 
-    /// Rows go before others come, which may have their keys.
-    fn take_out_and_put(
-        &self,
-        tx: &mut Transaction<'_>,
-        beside: &Beside,
-        gone: &[Vec<Value>],
-        come: &[Vec<Value>],
-    ) -> Result<(), Error> {
-        for key in gone {
-            let key: Vec<_> = key.iter().map(Value::as_ref).collect();
-            tx.delete_beside(beside, &key)?;
-        }
-        for row in come {
-            tx.insert_beside(beside, whole(&self.schema, row))?;
-        }
-        Ok(())
+/// A table takes its next content over, with these changes.
+pub(super) fn take_over_with(
+    tx: &mut Transaction<'_>,
+    (schema, beside): (&Schema, Beside),
+    changes: &Changes<'_>,
+) -> Result<(), Error> {
+    take_out_and_put(tx, (schema, &beside), &changes.gone, &changes.come)?;
+    tx.take_over(beside)
+}
+
+/// Rows go before others come, which may have their keys.
+fn take_out_and_put(
+    tx: &mut Transaction<'_>,
+    (schema, beside): (&Schema, &Beside),
+    gone: &[Vec<Value>],
+    come: &[Vec<Value>],
+) -> Result<(), Error> {
+    for key in gone {
+        let key: Vec<_> = key.iter().map(Value::as_ref).collect();
+        tx.delete_beside(beside, &key)?;
     }
+    for row in come {
+        tx.insert_beside(beside, whole(schema, row))?;
+    }
+    Ok(())
 }
 
 /// Drops a table's abandoned content. If that fails, the table's next large statement drops it.
