@@ -42,8 +42,13 @@ impl OpenRows {
     pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
         let known = self.known_of(table)?;
         let bytes = known.record_key::<R>(&key)?;
-        self.note_record(table, &key, &bytes)?;
-        Ok(self.record_with_key(table, known, &bytes)?)
+        Ok(match self.own(table.number(), &bytes) {
+            Some(own) => known.own_record(own)?,
+            None => match self.place_of_frozen(table, &key, &bytes)? {
+                Some(at) => Some(self.frozen_record(table, known, at)?),
+                None => None,
+            },
+        })
     }
 
     /// All records of a table, in no particular order.
@@ -185,21 +190,32 @@ impl OpenRows {
         self.known(table.number())
     }
 
-    /// Finds the record in the snapshot, unless it was before or the transaction has one of its own: plain data by its key as
-    /// it stands in the record.
-    fn note_record<R: Record>(
+    /// Where the record of the snapshot with this key stands, which is noted as read: plain data is found by its key as it
+    /// stands in the record.
+    fn place_of_frozen<R: Record>(
         &self,
         table: Table<R>,
         key: &R::Key<'_>,
         bytes: &[u8],
-    ) -> Result<(), TableError> {
+    ) -> Result<Option<Address>, TableError> {
         let number = table.number();
-        if R::PLAIN.is_none() || self.own(number, bytes).is_some() {
-            return Ok(());
+        if R::PLAIN.is_none() {
+            return self.frozen_place(number, bytes);
         }
         let frozen = self.snapshot.frozen(number)?;
         let find = || frozen.place_of_plain(R::plain_key(key));
-        self.frozen_place_by(number, bytes, find).map(drop)
+        self.frozen_place_by(number, bytes, find)
+    }
+
+    /// The record at a place of the snapshot.
+    fn frozen_record<R: Record>(
+        &self,
+        table: Table<R>,
+        known: &Known,
+        at: Address,
+    ) -> Result<R, TableError> {
+        let found = self.snapshot.frozen(table.number())?.found(at);
+        R::copy_row(found, &known.columns::<R>()?)
     }
 
     fn record_with_key<R: Record>(
@@ -210,14 +226,12 @@ impl OpenRows {
     ) -> Result<Option<R>, TableError> {
         let number = table.number();
         match self.own(number, key) {
-            Some(Own::Row(bytes)) => known.format.record_of(bytes).map(Some),
-            Some(Own::Gone) => Ok(None),
+            Some(own) => known.own_record(own),
             None => {
                 let Some(at) = self.frozen_place(number, key)? else {
                     return Ok(None);
                 };
-                let found = self.snapshot.frozen(number)?.found(at);
-                R::copy_row(found, &known.columns::<R>()?).map(Some)
+                self.frozen_record(table, known, at).map(Some)
             }
         }
     }
@@ -241,6 +255,14 @@ impl Known {
         Ok(bytes)
     }
 
+    /// The record that a transaction has of its own.
+    fn own_record<R: Record>(&self, own: &Own) -> Result<Option<R>, TableError> {
+        match own {
+            Own::Row(bytes) => self.format.record_of(bytes).map(Some),
+            Own::Gone => Ok(None),
+        }
+    }
+
     /// The columns that are a record's fields.
     fn columns<R: Record>(&self) -> Result<R::Columns, TableError> {
         R::columns_in(&self.schema, &self.name)
@@ -258,8 +280,10 @@ impl RecordRows for OpenRows {
         key: &R::Key<'_>,
     ) -> Result<Option<Key>, TableError> {
         let bytes = self.known_of(table)?.record_key::<R>(key)?;
-        self.note_record(table, key, &bytes)?;
-        let is_there = self.has_key(table.number(), &bytes)?;
+        let is_there = match self.own(table.number(), &bytes) {
+            Some(own) => matches!(own, Own::Row(_)),
+            None => self.place_of_frozen(table, key, &bytes)?.is_some(),
+        };
         Ok(is_there.then(|| Key::from(&*bytes)))
     }
 
@@ -331,7 +355,7 @@ impl RecordRows for OpenRows {
         if after[plain.key()] != before[plain.key()] {
             return Err(known.format.key_changed());
         }
-        let after = known.format.record_row(&after)?;
+        known.format.check_record_row(&after)?;
         constraints::ConstrainedRows::whole(self, |this| {
             this.change_bytes(number, &known, &at, &before, after)
         })

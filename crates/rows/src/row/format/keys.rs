@@ -101,6 +101,9 @@ impl RowFormat {
     /// [`TableError::DamagedTable`] if the bytes are no row.
     pub fn index_keys(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TableError> {
         self.row(bytes)?;
+        if self.indexes.is_empty() {
+            return Ok(Vec::new());
+        }
         let bytes = &*self.newest(bytes)?;
         let indexes = self.indexes.iter().zip(&self.schema.indexes);
         let keys = indexes.map(|(shape, definition)| self.key_in(shape, definition.unique, bytes));
@@ -141,6 +144,9 @@ impl RowFormat {
     /// [`TableError::KeyTooLong`]; [`TableError::DamagedTable`] if the bytes are no row.
     pub fn check_index_keys(&self, bytes: &[u8]) -> Result<(), TableError> {
         self.row(bytes)?;
+        if self.indexes.is_empty() {
+            return Ok(());
+        }
         let bytes = &*self.newest(bytes)?;
         for (shape, definition) in self.indexes.iter().zip(&self.schema.indexes) {
             let mut key = KeyBytes::default();

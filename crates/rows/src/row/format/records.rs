@@ -13,9 +13,17 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::Row`]: a condition that is not met.
     pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
-        check_declared(&self.schema, &self.table, record)?;
-        self.check_conditions(record)?;
+        self.check_record_row(record)?;
         Ok(record.to_vec())
+    }
+
+    /// Checks the row of a record, whose columns are the table's.
+    ///
+    /// # Errors
+    /// As [`RowFormat::record_row`].
+    pub fn check_record_row(&self, record: &[u8]) -> Result<(), TableError> {
+        check_declared(&self.schema, &self.table, record)?;
+        self.check_conditions(record)
     }
 
     /// A new row that begins with a record, whether it meets the conditions or not: of columns that were added, what is set,
