@@ -153,6 +153,10 @@ impl<A> Pen<A> {
     /// [`LogError::Forked`].
     pub fn take_inside(&self) -> Result<Held<'_, A>, LogError> {
         self.log.process().check()?;
+        if let Some(open) = self.log.open.try_lock() {
+            return Ok(Held::new(self, open));
+        }
+        let _waits = self.waits.enter();
         Ok(Held::new(self, self.log.open.lock()))
     }
 

@@ -15,7 +15,7 @@ use super::snapshot::PageSnapshot;
 use super::{PageStore, StoreError, words};
 use crate::page::PAGE_SIZE;
 use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::atomic::{AtomicUsize, Ordering, fence};
+use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
@@ -45,6 +45,8 @@ pub(super) struct Shared {
     book: Mutex<Option<Book>>,
     /// Where a pool goes then that was not used.
     spare: Arc<SparePool>,
+    /// Pages of the pool, for those who do not have the book.
+    copied: AtomicU64,
 }
 
 /// A pool without pages, with its bound: addresses that are reserved for the next snapshot, since to reserve them, and to
@@ -116,8 +118,8 @@ impl Shared {
 
     /// The number of pages in the pool.
     pub fn copies(&self) -> u64 {
-        let book = self.book.lock();
-        book.as_ref().map_or(0, |book| book.pool.pages())
+        // Without the book's lock: a writer that finds it taken makes no copy.
+        self.copied.load(Ordering::Relaxed)
     }
 
     /// A handle is dropped. The last frees the copies, which takes a while, without the lock.
@@ -201,6 +203,9 @@ impl Versions {
             && let Some(book) = book.as_mut()
         {
             book.copy(self.member, page, before);
+            self.shared
+                .copied
+                .store(book.pool.pages(), Ordering::Relaxed);
         }
         if self.newest.lacks(page) {
             // It is closed or ended, as all older ones that lack it: there is nothing to look at again.
@@ -310,6 +315,7 @@ impl Shared {
             copies,
             Arc::new(Shared {
                 handles,
+                copied: AtomicU64::new(0),
                 book,
                 spare,
             }),

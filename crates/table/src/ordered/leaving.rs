@@ -1,8 +1,8 @@
 //! Trees that no table has any more, as those of a content that was replaced. Their nodes are given back a few at a time, so
 //! that the transaction that replaces a large table takes no longer than another one.
 //!
-//! Invariants: a node is given back once, and its children are known by then. A step gives back a part of what is left, so
-//! that however many trees come, their memory stays in proportion to those that came last.
+//! Invariants: a node is given back once, and its children are known by then. A step gives back a part of what is left, up
+//! to a bound. A content is made in at least a commit for 500 rows, so steps give back faster than contents are replaced.
 
 use super::Tree;
 use super::node::{INNER_BYTES, LEAF_BYTES};
@@ -14,6 +14,8 @@ use sardonyx_storage::page::Address;
 const NODES_MIN: u64 = 64;
 /// A step gives back one of so many nodes that are left, if these are more.
 const STEPS: u64 = 16;
+/// The most nodes of a step: about a millisecond. A content that is replaced was made in many more steps than it takes then.
+const NODES_MAX: u64 = 2000;
 
 /// Nodes with all that is below them, and their heights.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ impl Leaving {
     /// Gives some nodes back.
     pub fn step(&mut self, store: &mut IndexStore) {
         let left = self.bytes / LEAF_BYTES as u64;
-        for _ in 0..NODES_MIN.max(left / STEPS) {
+        for _ in 0..(left / STEPS).clamp(NODES_MIN, NODES_MAX) {
             let Some((at, height)) = self.nodes.pop() else {
                 return;
             };

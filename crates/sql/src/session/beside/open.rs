@@ -243,11 +243,14 @@ impl Opened<'_> {
                 left = rows.let_go();
             }
             read.clear();
-            for (schema, beside, changes) in made {
-                take_over_with(tx, (&schema, beside), &changes)?;
-            }
-            changes.make(tx)?;
-            Ok::<_, Stop>(last(tx)?)
+            let make = |tx: &mut Transaction<'_>| {
+                for (schema, beside, changes) in made {
+                    take_over_with(tx, (&schema, beside), &changes)?;
+                }
+                changes.make(tx)?;
+                Ok::<_, Stop>(last(tx)?)
+            };
+            make(tx).map_err(Stop::ended)
         })?;
         drop(left);
         Ok(durable)

@@ -117,11 +117,13 @@ impl<'t> Trying<'t> {
     }
 
     /// Makes the table's next content of the rows as they will be.
-    fn change_many(&self, version: u64) -> Result<Came<Ran<Read>>, SqlError> {
-        let source = &**self.snapshot.space();
-        let Some(schema) = Source::schema(&source, self.rewriting.table()) else {
+    fn change_many(self, version: u64) -> Result<Came<Ran<Read>>, SqlError> {
+        let schema = Source::schema(&&**self.snapshot.space(), self.rewriting.table());
+        let Some(schema) = schema else {
             return Ok(Came::Again);
         };
+        // The content is made of newer ones: no page is copied for this one any more.
+        drop(self.snapshot);
         let whole = Whole {
             database: self.database,
             limits: &self.limits,

@@ -36,6 +36,8 @@ pub(super) enum Stop {
     Statement(SqlError),
     /// The statement runs as an open transaction.
     Open,
+    /// The end of the transaction: what it has read is let go, so it cannot run in another way.
+    Ended(SqlError),
 }
 
 impl From<Error> for Stop {
@@ -69,13 +71,22 @@ impl Stop {
         }
     }
 
+    /// The same where nothing can be tried in another way.
+    pub fn ended(self) -> Stop {
+        match self {
+            Stop::Engine(error) => Stop::Ended(error.into()),
+            Stop::Statement(error) => Stop::Ended(error),
+            stop => stop,
+        }
+    }
+
     /// A statement's error is that of its snapshot, and is returned. The engine's errors are about the content.
     pub fn came<T>(self) -> Result<Came<T>, SqlError> {
         match self {
             Stop::Engine(error) => Came::of(error),
             // In the stage it needs less.
             Stop::Statement(error) if error.code == code::OUT_OF_MEMORY => Ok(Came::InStage),
-            Stop::Statement(error) => Err(error),
+            Stop::Statement(error) | Stop::Ended(error) => Err(error),
             Stop::Open => Ok(Came::Open),
         }
     }
