@@ -91,12 +91,9 @@ impl Tables {
     pub fn let_others_go_first(&self, at_most: Duration) {
         let waited = self.kernel.waited();
         let begin = Instant::now();
-        loop {
+        while !waited.are_over() && begin.elapsed() < at_most {
             // A thread that was woken just now may need this processor.
             std::thread::sleep(BETWEEN_LOOKS);
-            if waited.are_over() || begin.elapsed() >= at_most {
-                return;
-            }
         }
     }
 

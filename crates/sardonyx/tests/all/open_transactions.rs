@@ -116,8 +116,8 @@ fn others_go_on_while_it_is_open_and_it_sees_its_begin() {
 
 #[test]
 fn a_thread_that_takes_turn_after_turn_lets_those_go_first_that_wait() {
-    let bank = open(Shape::Coalesced);
-    let tables: &Tables = &bank;
+    let opened = open(Shape::Coalesced);
+    let tables = &opened.database;
     let others = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for round in 1..=20 {

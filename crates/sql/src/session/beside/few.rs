@@ -3,7 +3,7 @@
 
 use super::made::{Came, Ran};
 use super::rewrite::Trying;
-use super::whole::commit;
+use super::whole::{commit, turn};
 use crate::constraints::at_commit;
 use crate::error::SqlError;
 use crate::expression::Kept;
@@ -46,7 +46,7 @@ impl From<sardonyx_rows::TableError> for Refused {
 impl Trying<'_> {
     /// Changes the rows with these keys, and those that others changed since the snapshot so that they are taken now.
     pub(super) fn change_few(self, keys: Vec<Vec<Value>>) -> Result<Came<Ran<Read>>, SqlError> {
-        let turn = self.database.turn(&self.with.context.interrupt)?;
+        let turn = turn(self.database, &self.with)?;
         let (rows, limits) = (keys.len(), self.limits.clone());
         let done = commit(turn, &limits, rows, |tx| self.change_in_turn(tx, keys));
         match done {

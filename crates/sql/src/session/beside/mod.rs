@@ -35,6 +35,7 @@ use crate::class::Class;
 use crate::define::builds_index;
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::memory::settle;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
@@ -101,7 +102,10 @@ impl Session {
         let interrupt = self.state.interrupt.clone();
         let ran = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
-                span.in_scope(|| self.try_beside(&given))
+                let tried = span.in_scope(|| self.try_beside(&given));
+                // Its rows are given back, and this thread's next transaction may be a short one.
+                settle();
+                tried
             })
         });
         let outcome = match ran {

@@ -7,7 +7,9 @@
 //! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES};
-use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn, take_over_with};
+use super::whole::{
+    LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn, take_over_with, turn,
+};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
 use crate::database::{BesideLimits, Database};
@@ -221,7 +223,7 @@ impl Opened<'_> {
         last: Last<'_>,
     ) -> Result<Ticket<()>, Stop> {
         let count = few + contents.iter().map(|content| content.count).sum::<usize>();
-        let turn = self.database.turn(&self.with.context.interrupt)?;
+        let turn = turn(self.database, self.with)?;
         // It takes long to free that.
         let (mut left, mut read) = (LeftRows::default(), Vec::with_capacity(contents.len()));
         let ((), durable) = commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {

@@ -9,6 +9,7 @@ use super::made::{Came, Changes, KEYS_MAX, Made, Ran, slice_of};
 use crate::database::{BesideLimits, Database};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept};
+use crate::memory::settle;
 use crate::plan::write::whole;
 use crate::rows::InputRow;
 use crate::source::Source;
@@ -26,6 +27,8 @@ use std::time::Duration;
 pub(super) const LAST_ROWS: usize = 200;
 /// Transactions that wait for the stage after a call go before the next one, unless they take longer to come.
 const OTHERS_FIRST: Duration = Duration::from_millis(10);
+/// A call in which others begin to wait ends at the next multiple of so many rows.
+const AT_LEAST: usize = 100;
 /// How often rows that were changed meanwhile are made again before the last call.
 pub(super) const ROUNDS: usize = 8;
 
@@ -205,7 +208,7 @@ impl<'w> Whole<'w> {
     }
 
     pub fn turn(&self) -> Result<Turn<'_>, SqlError> {
-        self.database.turn(&self.with.context.interrupt)
+        turn(self.database, &self.with)
     }
 
     /// Drops the abandoned content.
@@ -311,6 +314,7 @@ impl<'w> Whole<'w> {
 
     /// The newest state, in which the table is what it was.
     pub fn newest(&self) -> Result<Snapshot, Stop> {
+        settle();
         let newest = self.database.committed(&self.with.context.interrupt)?;
         let source = &**newest.snapshot.space();
         self.check_same(newest.version, &source)?;
@@ -325,22 +329,36 @@ impl<'w> Whole<'w> {
     /// Changes the content, in slices. Returns how many rows were taken.
     fn put_in_turns(&self, beside: &Beside, changes: &Changes<'_>) -> Result<i64, Stop> {
         let (mut all_gone, mut all_come) = (&changes.gone[..], &changes.come[..]);
+        let tables = self.tables()?;
         while !all_gone.is_empty() || !all_come.is_empty() {
-            let (gone, come);
-            (gone, all_gone) = all_gone.split_at(slice_of(all_gone, self.limits.slice));
-            (come, all_come) = match gone.is_empty() {
-                true => all_come.split_at(slice_of(all_come, self.limits.slice)),
-                false => (&[][..], all_come),
+            let gone = &all_gone[..slice_of(all_gone, self.limits.slice)];
+            let come = match gone.is_empty() {
+                true => &all_come[..slice_of(all_come, self.limits.slice)],
+                false => &[],
             };
             let turn = self.turn()?;
-            turn.run(Durability::Deferred, |tx| {
-                take_out_and_put(tx, (&self.schema, beside), gone, come)
+            let done = turn.run(Durability::Deferred, |tx| {
+                let goes_on = || !tables.has_waiting();
+                take_out_and_put(tx, (&self.schema, beside), (gone, come), goes_on)
             })?;
-            self.tables()?.let_others_go_first(OTHERS_FIRST);
+            match gone.is_empty() {
+                false => all_gone = &all_gone[done..],
+                true => all_come = &all_come[done..],
+            }
+            tables.let_others_go_first(OTHERS_FIRST);
             self.limits.pause(&self.with)?;
         }
         Ok(changes.taken)
     }
+}
+
+/// Waits for a turn, on a thread that may have given back many rows.
+pub(super) fn turn<'d>(
+    database: &'d Database,
+    with: &Environment<'_>,
+) -> Result<Turn<'d>, SqlError> {
+    settle();
+    database.turn(&with.context.interrupt)
 }
 
 /// A table takes its next content over, with these changes.
@@ -349,25 +367,38 @@ pub(super) fn take_over_with(
     (schema, beside): (&Schema, Beside),
     changes: &Changes<'_>,
 ) -> Result<(), Error> {
-    take_out_and_put(tx, (schema, &beside), &changes.gone, &changes.come)?;
+    let rows = (&changes.gone[..], &changes.come[..]);
+    take_out_and_put(tx, (schema, &beside), rows, || true)?;
     tx.take_over(beside)
 }
 
-/// Rows go before others come, which may have their keys.
+/// Rows go before others come, which may have their keys. After some rows it ends before all are done, unless it `goes_on`.
+/// Returns how many are done.
 fn take_out_and_put(
     tx: &mut Transaction<'_>,
     (schema, beside): (&Schema, &Beside),
-    gone: &[Vec<Value>],
-    come: &[Vec<Value>],
-) -> Result<(), Error> {
+    (gone, come): (&[Vec<Value>], &[Vec<Value>]),
+    goes_on: impl Fn() -> bool,
+) -> Result<usize, Error> {
+    let mut done = 0;
+    let mut is_end = || {
+        done += 1;
+        done % AT_LEAST == 0 && !goes_on()
+    };
     for key in gone {
         let key: Vec<_> = key.iter().map(Value::as_ref).collect();
         tx.delete_beside(beside, &key)?;
+        if is_end() {
+            return Ok(done);
+        }
     }
     for row in come {
         tx.insert_beside(beside, whole(schema, row))?;
+        if is_end() {
+            return Ok(done);
+        }
     }
-    Ok(())
+    Ok(done)
 }
 
 /// Drops a table's abandoned content. If that fails, the table's next large statement drops it.
