@@ -15,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Cluster {
     pub directory: tempfile::TempDir,
+    /// The hosts' lease.
+    pub lease: &'static str,
     runtime: Runtime,
 }
 
@@ -23,6 +25,7 @@ impl Cluster {
         let runtime = Builder::new_current_thread().enable_all().build();
         Cluster {
             directory: tempfile::tempdir().unwrap(),
+            lease: "1s",
             runtime: runtime.unwrap(),
         }
     }
@@ -45,7 +48,7 @@ impl Cluster {
 
     /// A host with another place for the same store.
     pub fn start_on(&self, host: &str, place: &str, environment: &[(&str, &str)]) -> Serving {
-        let arguments = ["--store", place, "--host", host, "--lease", "1s"];
+        let arguments = ["--store", place, "--host", host, "--lease", self.lease];
         let serving = Serving::start_in(&self.directory_of(host), &arguments, environment);
         assert_eq!(serving.host.as_deref(), Some(host));
         serving

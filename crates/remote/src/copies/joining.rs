@@ -343,11 +343,15 @@ impl Copies {
         let view = view.ok_or_else(|| self.changes("let a copy in"))?;
         let way = self.way(&view, filling)?;
         let listed = way.source.list(filling.next)?;
-        if let Some(last) = listed.last() {
+        // Of a log that grows all the time, the last ones are copied while appends wait.
+        let has_many = listed.len() > LAST_ENTRIES;
+        if has_many || !filling.has_objects {
             if !way.entries(&listed)? {
                 return Ok(Step::Differs);
             }
-            filling.next = last.number + 1;
+            filling.next = listed.last().map_or(filling.next, |last| last.number + 1);
+        }
+        if has_many {
             return Ok(Step::More);
         }
         if !filling.has_objects {

@@ -235,6 +235,10 @@ fn make(
         let store = open_plain(place, options)?;
         let is_empty = store.list(0)?.is_empty() && store.list_objects(&folder_of(1))?.is_empty();
         if !is_empty {
+            // Another process may have made the set meanwhile.
+            if let Some(view) = keeper.look()? {
+                return Ok(view);
+            }
             return Err(StoreError::Setup {
                 place: store.place(),
                 reason: format!(
