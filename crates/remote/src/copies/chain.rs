@@ -19,7 +19,7 @@ const SHORT_BYTES_MAX: usize = 1 << 20;
 /// An item is looked at so often that is deleted beside.
 const ATTEMPTS: u32 = 4;
 
-/// What is created once.
+/// An item that is created once.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item<'a> {
     Entry(u64),
@@ -49,7 +49,7 @@ impl Item<'_> {
     }
 }
 
-/// What a store has under an item.
+/// The bytes that a store has under an item.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Has {
     /// These bytes.

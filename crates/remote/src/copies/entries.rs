@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// So often a call goes on with a set that has changed meanwhile.
 pub(super) const ATTEMPTS: u32 = 16;
 
-/// What this process knows as the one that appends. Whoever holds its lock appends, or changes the register.
+/// The knowledge of this process as the one that appends. The thread that holds its lock appends, or changes the register.
 #[derive(Debug, Default)]
 pub(super) struct Tenure {
     /// The state on which appends go. None: it is to be taken, since another process may append by now, or the fate of
@@ -39,7 +39,7 @@ impl Tenure {
     }
 }
 
-/// What a look for the number says before this process becomes the writer.
+/// The outcome of a process' wish to become the writer.
 enum Taken {
     View(Arc<View>),
     /// Something is there already.
@@ -92,8 +92,8 @@ impl Copies {
         }
     }
 
-    /// Leaves a copy out of the set of this state, unless it is the last one, or no other one answers. Whoever finds a copy
-    /// silent may do that: a smaller set has what the larger one had.
+    /// Leaves a copy out of the set of this state, unless it is the last one, or no other one answers. Any process that
+    /// finds a copy silent may do that: a smaller set has all that the larger one had.
     ///
     /// # Errors
     /// The copy's, if it stays; the keeper's.

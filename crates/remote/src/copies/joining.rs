@@ -43,7 +43,7 @@ pub(super) struct Filling {
     /// It has the entries before this number.
     next: u64,
     has_objects: bool,
-    /// How often it was behind when appends waited for it.
+    /// The number of times that it was behind when appends waited for it.
     rounds: u32,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Fillings {
     rests: HashMap<String, Duration>,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Debug)]
 enum Step {
     More,
@@ -63,7 +63,7 @@ enum Step {
     Joined,
 }
 
-/// What is filled, and from where.
+/// The copy that is filled, and the one that it is filled from.
 struct Way {
     source: Arc<Life>,
     target: Arc<Life>,

@@ -18,7 +18,7 @@ pub(super) struct View {
     pub version: RegisterVersion,
 }
 
-/// How a replacement ended.
+/// The outcome of a replacement.
 #[derive(Debug)]
 pub(super) enum Replaced {
     /// It is there.

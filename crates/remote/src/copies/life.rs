@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Numbers of one life.
 const LIFE_NUMBERS: u64 = 1 << 44;
 
-/// The last life whose numbers can be told.
+/// The last life that has numbers of its own.
 pub(super) const LIFE_LAST: u64 = (1 << 20) - 1;
 
 /// The object that says that a life of a copy of this set has begun there.

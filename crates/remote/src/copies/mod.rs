@@ -14,12 +14,12 @@
 //!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
 //!   - `exploration`: all of it beside faults.
 //!
-//! # What holds, and why
+//! # The rules
 //!
 //! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So the last copy has what all have, and
 //!    the first copy decides between two that create one number. A reader asks the last one and then reads the register:
 //!    if the set is the same as before, what it read was on every copy of the set, and stays.
-//! 2. *A smaller set needs nobody's consent.* Any process may leave out a copy that gives no answer, if another one answers,
+//! 2. *A smaller set needs no consent.* Any process may leave out a copy that gives no answer, if another one answers,
 //!    never the last one. A process that has not seen it acknowledges only what all copies of its larger set have, so also
 //!    those of the smaller one. A copy that gave no answer counts until the register is written.
 //! 3. *One process appends and lets copies in: the writer.* It writes its number into the register before its first append,
@@ -38,7 +38,7 @@
 //! 6. *An emptied copy is no copy.* It has not the mark of its life, and begins a new one. A connection to a store over TCP
 //!    goes to the store that it was opened with, and to no other one that is at the address later.
 //!
-//! Objects have no numbers, so who creates one looks at the register afterwards, and does it again on another set.
+//! Objects have no numbers. So a process that creates one reads the register afterwards, and does it again on another set.
 
 mod chain;
 mod entries;

@@ -12,7 +12,7 @@ const BYTES_MAX: usize = 64 << 10;
 /// This version of registers.
 const VERSION: u32 = 1;
 
-/// How a copy stands.
+/// The standing of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Standing {
     /// It has every entry that was acknowledged.
@@ -47,11 +47,11 @@ pub struct CopyRecord {
     pub place: String,
     /// Its life, from 1: what it had in an earlier one counts no more.
     pub life: u64,
-    /// How it stands.
+    /// Its standing.
     pub standing: Standing,
     /// Up to this number the entries that it has are those of the log.
     pub complete: u64,
-    /// Since when it stands so: microseconds since 1970, UTC, by the clock of the host that changed it.
+    /// Since when it has this standing: microseconds since 1970, UTC, by the clock of the host that changed it.
     pub since: u64,
 }
 
@@ -86,7 +86,7 @@ impl SetRecord {
         }
     }
 
-    /// The copies that stand so, in the order of the chain.
+    /// The copies of this standing, in the order of the chain.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &CopyRecord> {
         self.copies
             .iter()
@@ -145,7 +145,7 @@ impl SetRecord {
         self
     }
 
-    /// The same with this copy, which is not in the set, standing so in this life.
+    /// The same with this copy, which is not in the set, in this standing and life.
     pub fn with(&self, place: &str, standing: Standing, life: u64, now: u64) -> Self {
         self.changed(|changed| {
             for copy in &mut changed.copies {

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 const KEEPER: &str = "keeper";
 
-/// What is at each place: the keeper's first.
+/// The store at each place: the keeper's first.
 struct Sites(Vec<(String, Arc<MemoryStore>)>);
 
 impl Sites {
@@ -441,7 +441,7 @@ fn a_reader_believes_a_copy_only_if_the_set_is_still_the_same() {
     });
 }
 
-/// P was superseded while `b` was out, and is told so; it leaves the writer's set alone.
+/// P was superseded while `a` was out of T's reach: it gets a conflict, and leaves the register as T wrote it.
 #[test]
 fn a_writer_that_was_superseded_finds_the_fence_on_the_set_that_is_there() {
     let sites = Sites::new(&["a", "b"]);

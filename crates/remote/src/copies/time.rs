@@ -23,7 +23,7 @@ impl Time for SystemTime {
     }
 }
 
-/// How long what is waited for.
+/// The times that are waited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// A copy that has given no answer to a write for so long is left out.

@@ -107,8 +107,8 @@ impl Drop for Served<'_> {
     }
 }
 
-/// What a client reads when it has connected: the most bytes of an entry, and the random number with which this store
-/// began. One that was emptied begins with another.
+/// The welcome of a client: the most bytes of an entry, and the random number with which this store began. One that was
+/// emptied begins with another.
 fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
     let drawn = system_random().to_le_bytes();
     // That of several servers that start at once counts which was first.

@@ -4,7 +4,7 @@ use sardonyx_storage::remote_log::entry::Entry;
 use sardonyx_storage::remote_log::position::EntryPosition;
 use std::collections::BTreeMap;
 
-/// What a run came upon.
+/// The events of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Seen {
     pub acknowledged: u64,
@@ -67,10 +67,10 @@ struct Claimed {
     applied: Applied,
 }
 
-/// What a witness outside of all processes knows.
+/// A witness outside of all processes.
 #[derive(Debug, Default)]
 pub(super) struct Checker {
-    /// What was read first under each number.
+    /// The entry that was read first under each number.
     read: BTreeMap<u64, Vec<u8>>,
     /// The transaction and the epoch of what was acknowledged.
     acknowledged: BTreeMap<u64, (u64, u64)>,
@@ -115,7 +115,7 @@ impl Checker {
         }
     }
 
-    /// Whoever has claimed the log, with a fence before this place, has all that was acknowledged and all that was read.
+    /// A process that has claimed the log, with a fence before this place, has all that was acknowledged or read.
     pub fn claim(&mut self, at: EntryPosition, applied: Applied) {
         self.seen.claims += 1;
         let epoch = at.epoch.0;

@@ -5,7 +5,7 @@
 //! The processes are threads of which one runs at a time: at each request it hands on to the next one that is drawn. So a
 //! seed gives the same run each time, and the code that runs is the store's own.
 //!
-//! The checker knows what was acknowledged and what was read: whoever claims the log has all of it, no epoch acknowledges what
+//! The checker knows what was acknowledged and what was read: a process that claims the log has all of it, no epoch acknowledges what
 //! a later one does not have, what was read under a number stays, and at the end each copy alone has everything. Rules of
 //! [`super`] are left out once, and that is found here, or by hand in its tests.
 //!

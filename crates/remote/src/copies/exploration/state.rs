@@ -1,4 +1,4 @@
-//! What is at each place, who runs next, and what goes wrong between two requests, drawn from a seed.
+//! The stores at the places, the process that runs next, and the faults between two requests, drawn from a seed.
 
 use super::checker::Checker;
 use crate::copies::keeper::Keeper;
@@ -15,7 +15,7 @@ pub(super) const STEPS: u64 = 2500;
 /// A run that is not over by then never will be.
 const STUCK: u64 = 200_000;
 
-/// What a request goes to.
+/// The place that a request goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     Keeper,
@@ -25,7 +25,7 @@ pub(super) enum Target {
 /// A request that is done later.
 pub(super) type Late = (Target, u64, Box<dyn Fn(&MemoryStore) + Send>);
 
-/// What is at a place.
+/// The store at a place.
 pub(super) struct Site {
     pub store: Arc<MemoryStore>,
     /// Raised when it is emptied.
@@ -46,7 +46,7 @@ impl Site {
     }
 }
 
-/// How often what goes wrong: other weights by each seed.
+/// The weight of each fault, in a thousand: others by each seed.
 pub(super) struct Hazards {
     pub stop: u64,
     pub cut: u64,
@@ -65,7 +65,7 @@ pub(super) struct Inner {
     pub keeper: Site,
     pub copies: Vec<Site>,
     pub late: Vec<Late>,
-    /// Who runs.
+    /// The process that runs.
     pub current: usize,
     pub is_done: [bool; CLIENTS],
     pub stalled_until: [u64; CLIENTS],
@@ -148,7 +148,7 @@ impl Inner {
         }
     }
 
-    /// What may go wrong between two requests.
+    /// A step between two requests, in which a fault may come.
     pub fn step(&mut self) {
         self.step += 1;
         self.clock += Duration::from_millis(5);
@@ -288,7 +288,7 @@ impl Inner {
         seen.lives += u64::from(lives(&after) > lives(&before));
     }
 
-    /// Who runs next.
+    /// The process that runs next.
     pub fn choose(&mut self) -> Option<usize> {
         let is_ready = |client: &usize| !self.is_done[*client];
         let all: Vec<usize> = (0..CLIENTS).filter(is_ready).collect();
