@@ -29,6 +29,9 @@ pub struct RemoteOptions {
     /// Whether the directory of `file:` is made if there is none. A database whose log is there already leaves it out: where
     /// a file system is not mounted there would be an empty store.
     pub make: bool,
+    /// Whether a copy of a log on several places (`copies:`) that gives no answer to a read may be left out. A tool that
+    /// only looks leaves that to the hosts.
+    pub changes_copies: bool,
     /// With these everything is encrypted before it goes there.
     pub keys: Option<Keys>,
     /// How this process and the server of a store over TCP know each other; none: as the environment says
@@ -63,6 +66,7 @@ impl Default for RemoteOptions {
             entry_bytes_max: 64 << 20,
             probe: true,
             make: true,
+            changes_copies: true,
             keys: None,
             trust: None,
         }

@@ -123,6 +123,7 @@ impl Place {
         let options = RemoteOptions {
             probe: false,
             make: !self.place.starts_with("copies:"),
+            changes_copies: false,
             ..RemoteOptions::from_environment()?
         };
         Ok(RemoteLog::new(open(&self.place, &options)?))

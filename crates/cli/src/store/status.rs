@@ -120,7 +120,13 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let (remote, manifest) = self.place.database()?;
         let (store, patience) = (&remote.store, &remote.patience);
-        let set = copies_of(&store.place(), &RemoteOptions::from_environment()?)?;
+        // It only looks: it neither tries the keeper out nor makes it.
+        let options = RemoteOptions {
+            probe: false,
+            make: false,
+            ..RemoteOptions::from_environment()?
+        };
+        let set = copies_of(&store.place(), &options)?;
         let copies = set.map(|set| set.copies.iter().map(CopyOfLog::from).collect());
         let host = primary(&remote)?;
         let boundary = ask(patience, || store.read_register(Register::Boundary))?;

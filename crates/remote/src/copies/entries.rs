@@ -6,6 +6,7 @@ use super::keeper::{Replaced, View};
 use super::life::Life;
 use super::members::Wait;
 use super::planted::{self, Planted};
+use super::record::SetRecord;
 use sardonyx_base::events;
 use sardonyx_base::sync::MutexGuard;
 use sardonyx_storage::remote_log::shell::now;
@@ -30,6 +31,27 @@ pub(super) struct Tenure {
 }
 
 impl Tenure {
+    /// Forgets its state, unless it is good for this number: the next one after the last that is on all copies, while no
+    /// other writer was seen ([`super`], rule 4). A process that claims the log again has read what others appended, and
+    /// the set of its last append may be an old one.
+    fn renew_for(&mut self, number: u64, seen: &View) {
+        self.renew(seen);
+        if number != self.complete + 1 && !planted::is(Planted::TenureKept) {
+            self.view = None;
+        }
+    }
+
+    /// Forgets its state if another writer was seen since.
+    pub fn renew(&mut self, seen: &View) {
+        let is_newer = |view: &Arc<View>| {
+            let (view, seen) = (&view.record, &seen.record);
+            seen.generation > view.generation && seen.writer != view.writer
+        };
+        if self.view.as_ref().is_some_and(is_newer) && !planted::is(Planted::TenureKept) {
+            self.view = None;
+        }
+    }
+
     /// Its state, if it may let copies in.
     pub fn settled(&self, writer: u64) -> Option<&Arc<View>> {
         let is_settled = self.is_settled || planted::is(Planted::JoinedBeforeFence);
@@ -72,11 +94,7 @@ impl Copies {
     }
 
     /// Replaces a state of the register, and notes the one that is there then.
-    pub(super) fn replace(
-        &self,
-        view: &View,
-        record: &super::record::SetRecord,
-    ) -> Result<Replaced, StoreError> {
+    pub(super) fn replace(&self, view: &View, record: &SetRecord) -> Result<Replaced, StoreError> {
         let replaced = self.keeper.replace(Some(&view.version), record)?;
         let (Replaced::Done(there) | Replaced::Other(there)) = &replaced;
         self.note(there);
@@ -92,17 +110,23 @@ impl Copies {
         }
     }
 
-    /// Leaves a copy out of the set of this state, unless it is the last one, or no other one answers. Any process that
-    /// finds a copy silent may do that: a smaller set has all that the larger one had.
+    /// True if this process may leave a copy out that does not answer a read: it is no tool that only looks, and the error
+    /// is none of its own settings.
+    pub(super) fn may_leave_out(&self, error: &StoreError) -> bool {
+        self.changes_copies && !matches!(error, StoreError::Setup { .. })
+    }
+
+    /// The set of this state without a copy, unless that is the last one, or no other one answers. Any process that finds a
+    /// copy silent may ask for that: a smaller set has what the larger one had.
     ///
     /// # Errors
-    /// The copy's, if it stays; the keeper's.
-    pub(super) fn leave_out(
+    /// The copy's, if it stays.
+    pub(super) fn without(
         &self,
         view: &View,
         broken: &Broken,
         complete: u64,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<SetRecord, StoreError> {
         let place = &broken.place;
         let stays = || self.as_of_the_set(broken.error.clone());
         let record = match view.record.without(place, complete, now()) {
@@ -114,13 +138,24 @@ impl Copies {
             let member = self.members.get(&record, copy, Wait::Short);
             member.and_then(|member| member.read(1)).is_ok()
         };
-        if !record.in_sync().any(answers) {
-            return Err(stays());
-        }
-        let replaced = self.replace(view, &record)?;
+        let is_usable = record.in_sync().any(answers);
+        is_usable.then_some(record).ok_or_else(stays)
+    }
+
+    /// Replaces a state by the one without a copy ([`Copies::without`]).
+    ///
+    /// # Errors
+    /// The keeper's.
+    pub(super) fn leave_out(
+        &self,
+        view: &View,
+        without: &SetRecord,
+        broken: &Broken,
+    ) -> Result<Replaced, StoreError> {
+        let replaced = self.replace(view, without)?;
         if let Replaced::Done(_) = &replaced {
-            let reason = broken.error.to_string();
-            events::warn!(copy = %place, reason, "a copy of the log is left out of the set");
+            let (copy, reason) = (&broken.place, broken.error.to_string());
+            events::warn!(%copy, reason, "a copy of the log is left out of the set");
         }
         Ok(replaced)
     }
@@ -143,6 +178,8 @@ impl Copies {
         number: u64,
         bytes: &[u8],
     ) -> Result<Appended, StoreError> {
+        let seen = self.view()?;
+        tenure.renew_for(number, &seen);
         for _ in 0..ATTEMPTS {
             let view = match &tenure.view {
                 Some(view) => view.clone(),
@@ -157,22 +194,28 @@ impl Copies {
                     tenure.complete = tenure.complete.max(number);
                     return Ok(Appended::Ok);
                 }
-                Ok(Along::Others) => return Ok(Appended::Conflict),
+                Ok(Along::Others) => {
+                    // Another process appends, and the set may change beside this one.
+                    if !planted::is(Planted::TenureKept) {
+                        tenure.view = None;
+                    }
+                    return Ok(Appended::Conflict);
+                }
                 Err(broken) => broken,
             };
-            // Until the register says so, the copy counts.
-            tenure.view = None;
             if broken.differs && self.look()?.version != view.version {
+                tenure.view = None;
                 continue;
             }
             let complete = match tenure.is_settled {
                 true => tenure.complete,
                 false => 0,
             };
-            match self.leave_out(&view, &broken, complete) {
-                Ok(Replaced::Done(view)) => tenure.view = Some(view),
-                Ok(Replaced::Other(_)) => {}
-                Err(error) => return Err(error),
+            // Until the register says so, the copy counts. A replacement without an answer may come later.
+            let without = self.without(&view, &broken, complete)?;
+            tenure.view = None;
+            if let Replaced::Done(view) = self.leave_out(&view, &without, &broken)? {
+                tenure.view = Some(view);
             }
         }
         Err(self.changes("append an entry"))
@@ -216,11 +259,12 @@ impl Copies {
                 error,
                 differs: false,
             };
-            if silent < self.limits.read {
+            if silent < self.limits.read || !self.may_leave_out(&broken.error) {
                 return Err(self.as_of_the_set(broken.error));
             }
+            let without = self.without(&view, &broken, 0)?;
             let (Replaced::Done(there) | Replaced::Other(there)) =
-                self.leave_out(&view, &broken, 0)?;
+                self.leave_out(&view, &without, &broken)?;
             view = there;
         }
         Err(self.changes("read"))

@@ -19,7 +19,7 @@ use super::members::Wait;
 use super::planted::{self, Planted};
 use super::record::{CopyRecord, SetRecord, Standing};
 use sardonyx_base::events;
-use sardonyx_storage::remote_log::objects::RemoteObjects;
+use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, RemotePlace};
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Listed, RemoteStore, StoreError};
 use std::collections::{HashMap, HashSet};
@@ -40,6 +40,10 @@ const REST: Duration = Duration::from_secs(1);
 pub(super) struct Filling {
     place: String,
     life: u64,
+    /// Since when it joins. If another process let it in meanwhile, and it is out again, it is filled from the beginning.
+    since: u64,
+    /// The objects that it had before it began to join, when no process created any on it.
+    had: Vec<String>,
     /// It has the entries before this number.
     next: u64,
     has_objects: bool,
@@ -100,20 +104,29 @@ impl Way {
         Ok(true)
     }
 
-    /// Copies all objects, and deletes those that the source has not. False: the target has something else.
-    fn objects(&self) -> Result<bool, StoreError> {
-        let wanted = self.source.list_all_objects()?;
+    /// Copies all objects, and deletes those that the target had before it joined and the source has not any more. Of what
+    /// was created since then nothing is deleted: the list of the source may be older. False: the target has something else.
+    fn objects(&self, had: &[String]) -> Result<bool, StoreError> {
+        let is_late = planted::is(Planted::JoiningObjectsDeleted);
+        let mut wanted = self.source.list_all_objects()?;
         let there = self.target.list_all_objects()?;
+        let had = match is_late {
+            true => names_of(&there),
+            false => had.to_vec(),
+        };
         let names: HashSet<&str> = wanted.iter().map(|object| &object.name[..]).collect();
-        let others = there
-            .iter()
-            .filter(|there| !names.contains(&there.name[..]));
-        let others: Vec<String> = others.map(|there| there.name.clone()).collect();
-        if !others.is_empty() {
-            self.target.remove_objects(&others)?;
+        let left = had.into_iter().filter(|name| !names.contains(&name[..]));
+        let left: Vec<String> = left.collect();
+        if !left.is_empty() {
+            self.target.remove_objects(&left)?;
+            // One of them may be created again beside that: then the source has it first.
+            if !is_late {
+                wanted = self.source.list_all_objects()?;
+            }
         }
         for object in &wanted {
-            if object.bytes > COMPARED_BYTES_MAX && there.contains(object) {
+            let is_there = there.contains(object) && !left.contains(&object.name);
+            if object.bytes > COMPARED_BYTES_MAX && is_there {
                 continue;
             }
             let Some(bytes) = self.source.read_object(&object.name)? else {
@@ -131,6 +144,10 @@ impl Way {
         }
         Ok(true)
     }
+}
+
+fn names_of(objects: &[ListedObject]) -> Vec<String> {
+    objects.iter().map(|object| object.name.clone()).collect()
 }
 
 fn is_planted() -> bool {
@@ -151,7 +168,10 @@ impl Copies {
         let filling = fillings.filling.take();
         let is_current = |filling: &Filling| {
             let mut joining = view.record.standing(Standing::Joining);
-            joining.any(|copy| copy.place == filling.place && copy.life == filling.life)
+            joining.any(|copy| {
+                let is_it = copy.place == filling.place && copy.life == filling.life;
+                is_it && copy.since == filling.since
+            })
         };
         let mut filling = match filling.filter(is_current) {
             Some(filling) => filling,
@@ -162,7 +182,7 @@ impl Copies {
         };
         let step = self.step(&mut filling).and_then(|step| match step {
             Step::Differs => {
-                filling = self.in_another_life(&filling)?;
+                filling = self.in_another_life(&filling.place, filling.life)?;
                 Ok(Step::More)
             }
             step => Ok(step),
@@ -180,7 +200,7 @@ impl Copies {
             Err(error) => {
                 let until = self.time.elapsed() + REST;
                 fillings.rests.insert(filling.place.clone(), until);
-                self.stand(&filling.place, Standing::Out, filling.life)?;
+                self.stand(&filling.place, Standing::Out, filling.life, now())?;
                 return Err(error);
             }
         }
@@ -198,7 +218,12 @@ impl Copies {
         let there = self.look()?;
         let mut tenure = self.tenure.lock();
         let is_writer = there.record.writer == self.process || planted::is(Planted::NoWriter);
-        if !is_writer || !is_settled(&tenure) {
+        if !is_writer {
+            // If the other one has died, the next append makes this process the writer again.
+            tenure.renew(&there);
+            return Ok(None);
+        }
+        if !is_settled(&tenure) {
             return Ok(None);
         }
         match &tenure.view {
@@ -241,15 +266,43 @@ impl Copies {
     }
 
     /// Has a copy that is not in the set stand otherwise. False: it is in the set, or this process may not.
-    fn stand(&self, place: &str, standing: Standing, life: u64) -> Result<bool, StoreError> {
+    fn stand(
+        &self,
+        place: &str,
+        standing: Standing,
+        life: u64,
+        since: u64,
+    ) -> Result<bool, StoreError> {
         let mut tenure = self.tenure.lock();
         let is_in = |view: &Arc<View>| view.record.in_sync().any(|copy| copy.place == place);
         if tenure.settled(self.process).is_none_or(is_in) {
             return Ok(false);
         }
         self.change(&mut tenure, |record| {
-            record.with(place, standing, life, now())
+            record.with(place, standing, life, since)
         })
+    }
+
+    /// Has a copy that is not in the set begin to join. `None`: it is in the set, or this process may not.
+    fn join(
+        &self,
+        at: Arc<dyn RemotePlace>,
+        place: &str,
+        life: u64,
+    ) -> Result<Option<Filling>, StoreError> {
+        // It receives what is created from the moment at which it joins.
+        let had = names_of(&Life::new(at, life).list_all_objects()?);
+        let since = now();
+        let joins = self.stand(place, Standing::Joining, life, since)?;
+        Ok(joins.then(|| Filling {
+            place: place.into(),
+            life,
+            since,
+            had,
+            next: 1,
+            has_objects: false,
+            rounds: 0,
+        }))
     }
 
     /// Begins to fill a copy that is out.
@@ -282,45 +335,27 @@ impl Copies {
     ) -> Result<Option<Filling>, StoreError> {
         let place = self.members.place(&copy.place)?;
         let mark = place.read_object(&mark_of(record.identity, copy.life))?;
-        let filling = Filling {
-            place: copy.place.clone(),
-            life: copy.life,
-            next: 1,
-            has_objects: false,
-            rounds: 0,
-        };
         match mark.is_some() || planted::is(Planted::EmptyTrusted) {
-            true => {
-                let joins = self.stand(&copy.place, Standing::Joining, copy.life)?;
-                Ok(joins.then_some(filling))
-            }
+            true => self.join(place, &copy.place, copy.life),
             // It was emptied.
-            false => self.in_another_life(&filling).map(Some),
+            false => self.in_another_life(&copy.place, copy.life).map(Some),
         }
     }
 
     /// Lets a copy begin again, with nothing.
-    fn in_another_life(&self, filling: &Filling) -> Result<Filling, StoreError> {
-        let life = filling.life + 1;
+    fn in_another_life(&self, place: &str, before: u64) -> Result<Filling, StoreError> {
+        let life = before + 1;
         if life > LIFE_LAST {
             return Err(StoreError::Setup {
-                place: filling.place.clone(),
+                place: place.into(),
                 reason: "it has begun too often: empty it".into(),
             });
         }
         let identity = self.view()?.record.identity;
-        let place = self.members.place(&filling.place)?;
-        place.create_object(&mark_of(identity, life), b"")?;
-        match self.stand(&filling.place, Standing::Joining, life)? {
-            true => Ok(Filling {
-                place: filling.place.clone(),
-                life,
-                next: 1,
-                has_objects: false,
-                rounds: 0,
-            }),
-            false => Err(self.changes("let a copy in")),
-        }
+        let at = self.members.place(place)?;
+        at.create_object(&mark_of(identity, life), b"")?;
+        let filling = self.join(at, place, life)?;
+        filling.ok_or_else(|| self.changes("let a copy in"))
     }
 
     /// From the last copy of the chain, whose entries all have, to the one that joins.
@@ -355,7 +390,7 @@ impl Copies {
             return Ok(Step::More);
         }
         if !filling.has_objects {
-            if !way.objects()? {
+            if !way.objects(&filling.had)? {
                 return Ok(Step::Differs);
             }
             filling.has_objects = true;

@@ -4,6 +4,9 @@
 //! other numbers, another folder of objects. So nothing that counts is ever deleted or replaced there, and a request to an
 //! earlier life that arrives late changes nothing in this one.
 
+use super::planted::{self, Planted};
+use crate::encrypted::ENCRYPTION_BYTES;
+use sardonyx_storage::remote_log::entry::ENTRY_HEAD_BYTES;
 use sardonyx_storage::remote_log::objects::{
     ListedObject, OBJECT_NAME_BYTES_MAX, RemoteObjects, RemotePlace, is_object_name,
 };
@@ -155,22 +158,33 @@ impl RemoteObjects for Life {
     }
 }
 
-/// Deletes what earlier lives left; what remains is deleted the next time.
+/// An entry of at most so many bytes may be a fence, encrypted or not.
+const FENCE_BYTES_MAX: u64 = (ENTRY_HEAD_BYTES + ENCRYPTION_BYTES) as u64;
+
+/// Deletes what earlier lives left; what remains is deleted the next time. What may be a fence stays for ever: a writer that
+/// was stopped for hours appends in the life that it knows, at the number of its successor's fence ([`super`], rule 4).
 pub(super) fn remove_earlier(store: &dyn RemotePlace, life: u64) -> Result<(), StoreError> {
     for earlier in 1..life {
         let objects = store.list_objects(&folder_of(earlier))?;
         let names: Vec<String> = objects.into_iter().map(|object| object.name).collect();
         store.remove_objects(&names)?;
     }
-    loop {
-        let listed = store.list(0)?;
-        let earlier = listed.iter().map(|listed| listed.number);
-        let earlier: Vec<u64> = earlier.filter(|n| n / LIFE_NUMBERS < life - 1).collect();
-        match earlier.is_empty() {
-            true => return Ok(()),
-            false => store.remove(&earlier)?,
+    let end = (life - 1) * LIFE_NUMBERS;
+    let mut from = 0;
+    while from < end {
+        let listed = store.list(from)?;
+        let earlier = listed.iter().filter(|listed| listed.number < end);
+        let is_fence = |listed: &Listed| {
+            listed.bytes <= FENCE_BYTES_MAX && !planted::is(Planted::FencesOfLivesDeleted)
+        };
+        let removed = earlier.filter(|listed| !is_fence(listed));
+        let removed: Vec<u64> = removed.map(|listed| listed.number).collect();
+        if !removed.is_empty() {
+            store.remove(&removed)?;
         }
+        from = listed.last().map_or(end, |last| last.number + 1);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -185,16 +199,19 @@ mod tests {
         let [one, two] = [1, 2].map(|life| Life::new(store.clone(), life));
         keeps_objects(&one);
         keeps_objects(&two);
+        let long = [1; FENCE_BYTES_MAX as usize + 1];
         for number in 1..2500 {
-            one.append_at(number, b"one").unwrap();
+            one.append_at(number, &long).unwrap();
         }
+        one.append_at(2500, &long[1..]).unwrap();
         two.append_at(7, b"two").unwrap();
         assert_eq!(two.read(7).unwrap().unwrap(), b"two");
         assert_eq!(two.list(0).unwrap().len(), 1);
-        assert_eq!(one.list(2499).unwrap().len(), 1, "not those of the other");
+        assert_eq!(one.list(2500).unwrap().len(), 1, "not those of the other");
         assert!(one.append_at(LIFE_NUMBERS, b"x").is_err());
         remove_earlier(&*store, 2).unwrap();
-        assert_eq!(one.list(0).unwrap(), []);
+        let left: Vec<u64> = one.list(0).unwrap().iter().map(|l| l.number).collect();
+        assert_eq!(left, [2500], "it may be a fence");
         assert_eq!(one.list_all_objects().unwrap(), []);
         assert_eq!(two.read(7).unwrap().unwrap(), b"two");
         assert_eq!(two.list_all_objects().unwrap().len(), 2);

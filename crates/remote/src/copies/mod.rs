@@ -12,33 +12,40 @@
 //!
 //! - `record`, `keeper`: the register; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
 //!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
-//!   - `exploration`: all of it beside faults.
+//!   - `exploration`, `schedules`: all of it beside faults, drawn and by hand.
 //!
 //! # The rules
 //!
 //! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So the last copy has what all have, and
 //!    the first copy decides between two that create one number. A reader asks the last one and then reads the register:
 //!    if the set is the same as before, what it read was on every copy of the set, and stays.
-//! 2. *A smaller set needs no consent.* Any process may leave out a copy that gives no answer, if another one answers,
-//!    never the last one. A process that has not seen it acknowledges only what all copies of its larger set have, so also
-//!    those of the smaller one. A copy that gave no answer counts until the register is written.
+//! 2. *A smaller set needs no consent.* Any process, but for a tool that only looks, may leave out a copy that gives no
+//!    answer, if another one answers, never the last one. A process that has not seen it acknowledges only what all copies
+//!    of its larger set have, so also those of the smaller one. A copy that gave no answer counts until the register is
+//!    written.
 //! 3. *One process appends and lets copies in: the writer.* It writes its number into the register before its first append,
-//!    and again when the register has another writer. It changes the register while no append is on its way. If a
-//!    replacement has no answer it appends nothing until another one has succeeded, after which the first one never will.
+//!    and again before an append whose number is not the next one after the last that it knows to be on all copies, or when
+//!    it has seen another writer in the register. So appends on one state have consecutive numbers, also if the process
+//!    claims the log again, or loses a number to another one: what is between, others appended, perhaps on another set. It
+//!    changes the register while no append is on its way. If a replacement has no answer it appends nothing until another
+//!    one has succeeded, after which the first one never will.
 //! 4. *A writer that was superseded acknowledges nothing that is lost.* Let P append with the set V, and let T be the first
 //!    later writer of which an entry is on all copies of its set. Until then no copy was let in, since a writer lets copies
-//!    in only after that. So T's set is a part of V, and some copy of V has T's entry under a number n. The owner of a log
-//!    appends consecutive numbers, and T's claim has read all before n ([`sardonyx_storage::remote_log`], rules 1 and 2): so
-//!    T knows what P acknowledged before n; P cannot have n on all of V, and goes no further. Fences are never deleted (rule
-//!    3 there), so that holds for a P that was stopped for hours.
+//!    in only after that. So T's set is a part of V, and some copy of V has T's entry under a number n. P appends
+//!    consecutive numbers on V (rule 3), and T's claim has read all before n ([`sardonyx_storage::remote_log`], rules 1 and
+//!    2): so T knows what P acknowledged before n; P cannot have n on all of V, and goes no further. Fences are never deleted
+//!    (rule 3 there), neither with the log's beginning nor with an earlier life of a copy, so that holds for a P that was
+//!    stopped for hours and knows the copies in lives that have ended.
 //! 5. *A copy that comes back has nothing of its own.* What it has beyond the number that the register says is compared
 //!    with the log. If one entry differs it begins a new life ([`life`]), in which no request of before can change anything:
 //!    entries of the log are never deleted or replaced, but for the log's beginning. Late appends of P have numbers up to n,
-//!    which a copy that joined has.
+//!    which a copy that joined has. What an earlier life had is deleted, but for what may be a fence.
 //! 6. *An emptied copy is no copy.* It has not the mark of its life, and begins a new one. A connection to a store over TCP
 //!    goes to the store that it was opened with, and to no other one that is at the address later.
 //!
-//! Objects have no numbers. So a process that creates one reads the register afterwards, and does it again on another set.
+//! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on another
+//! set. Of the objects of a copy that joins those are deleted that it had before it began to join and the log has not:
+//! later ones may have been created since the log's were listed.
 
 mod chain;
 mod entries;
@@ -52,6 +59,8 @@ mod members;
 mod objects;
 mod planted;
 mod record;
+#[cfg(test)]
+mod schedules;
 mod spelling;
 #[cfg(test)]
 mod tests;
@@ -70,7 +79,7 @@ use sardonyx_base::random::system_random;
 use sardonyx_base::sync::Mutex;
 use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::shell::now;
-use sardonyx_storage::remote_log::store::StoreError;
+use sardonyx_storage::remote_log::store::{Appended, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use time::{Limits, SystemTime, Time};
@@ -89,6 +98,8 @@ pub struct Copies {
     time: Box<dyn Time>,
     limits: Limits,
     entry_bytes_max: u64,
+    /// False of a tool that only looks.
+    changes_copies: bool,
     /// The newest state of the register that was seen.
     seen: Mutex<Arc<View>>,
     tenure: Mutex<Tenure>,
@@ -143,6 +154,7 @@ impl Copies {
         };
         let time = Box::new(SystemTime(Instant::now()));
         let mut copies = Copies::new(&spelling, keeper, view, Box::new(places), time, limits)?;
+        copies.changes_copies = options.changes_copies;
         copies.entry_bytes_max = copies.least_entry_bytes(options.entry_bytes_max);
         let copies = Arc::new(copies);
         maintaining::start(&copies);
@@ -179,6 +191,7 @@ impl Copies {
             time,
             limits,
             entry_bytes_max: RemoteOptions::default().entry_bytes_max,
+            changes_copies: true,
             seen: Mutex::new(view),
             tenure: Mutex::default(),
             fillings: Mutex::default(),
@@ -248,7 +261,12 @@ fn make(
                 ),
             });
         }
-        store.create_object(&mark_of(record.identity, 1), b"")?;
+        if store.create_object(&mark_of(record.identity, 1), b"")? == Appended::Conflict {
+            return Err(StoreError::Setup {
+                place: store.place(),
+                reason: "it is a copy already under another of these names: each copy needs a place of its own".into(),
+            });
+        }
     }
     match keeper.replace(None, &record)? {
         Replaced::Done(view) | Replaced::Other(view) => Ok(view),

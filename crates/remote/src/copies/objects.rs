@@ -4,9 +4,9 @@
 //! creates one later sees that it joins.
 
 use super::Copies;
-use super::chain::{Along, Item};
+use super::chain::{Along, Broken, Item};
 use super::entries::ATTEMPTS;
-use super::keeper::Replaced;
+use super::keeper::{Replaced, View};
 use super::life::Life;
 use super::members::Wait;
 use super::record::Standing;
@@ -15,6 +15,7 @@ use sardonyx_storage::remote_log::objects::{
 };
 use sardonyx_storage::remote_log::shell::now;
 use sardonyx_storage::remote_log::store::{Appended, RemoteStore, StoreError};
+use std::sync::Arc;
 
 impl Copies {
     /// Does something at each copy that is in the set or joins it, until that was the set all the while.
@@ -28,15 +29,29 @@ impl Copies {
                 let joining = view.record.standing(Standing::Joining);
                 let mut copies = view.record.in_sync().chain(joining);
                 copies.try_for_each(|copy| {
-                    let member = self.members.get(&view.record, copy, Wait::Long)?;
-                    act(&member)
+                    let member = self.members.get(&view.record, copy, Wait::Long);
+                    let acted = member.and_then(|member| act(&member));
+                    let place = copy.place.clone();
+                    acted
+                        .map(|()| self.members.heard(&place))
+                        .map_err(|error| Broken {
+                            place,
+                            error,
+                            differs: false,
+                        })
                 })
             };
             let now = self.look()?;
-            if now.version == view.version {
-                return acted.map_err(|error| self.as_of_the_set(error));
+            if now.version != view.version {
+                view = now;
+                continue;
             }
-            view = now;
+            let Err(broken) = acted else { return Ok(()) };
+            let silent = self.members.unheard(&broken.place, &*self.time);
+            if silent < self.limits.read || !self.may_leave_out(&broken.error) {
+                return Err(self.as_of_the_set(broken.error));
+            }
+            view = self.leave_behind(&view, &broken)?;
         }
         Err(self.changes("delete"))
     }
@@ -55,23 +70,25 @@ impl Copies {
                 Ok(Along::Others) => return Ok(Appended::Conflict),
                 Err(broken) => broken,
             };
-            let joining = view
-                .record
-                .standing(Standing::Joining)
-                .find(|copy| copy.place == broken.place)
-                .map(|copy| copy.life);
-            let replaced = match joining {
-                Some(life) => {
-                    let record = &view.record;
-                    let out = record.with(&broken.place, Standing::Out, life, now());
-                    self.replace(&view, &out)?
-                }
-                None => self.leave_out(&view, &broken, 0)?,
-            };
-            let (Replaced::Done(there) | Replaced::Other(there)) = replaced;
-            view = there;
+            view = self.leave_behind(&view, &broken)?;
         }
         Err(self.changes("create an object"))
+    }
+
+    /// Has a copy that is in the set or joins it be out, and gives the state that is there then.
+    fn leave_behind(&self, view: &View, broken: &Broken) -> Result<Arc<View>, StoreError> {
+        let record = &view.record;
+        let mut joining = record.standing(Standing::Joining);
+        let joining = joining.find(|copy| copy.place == broken.place);
+        let replaced = match joining.map(|copy| copy.life) {
+            Some(life) => {
+                let out = record.with(&broken.place, Standing::Out, life, now());
+                self.replace(view, &out)?
+            }
+            None => self.leave_out(view, &self.without(view, broken, 0)?, broken)?,
+        };
+        let (Replaced::Done(there) | Replaced::Other(there)) = replaced;
+        Ok(there)
     }
 }
 

@@ -22,6 +22,12 @@ pub(super) enum Planted {
     JoinedBeforeFence,
     /// A copy that was emptied is taken for the one that it was.
     EmptyTrusted,
+    /// A process that became the writer once appends later on the set of then.
+    TenureKept,
+    /// A new life of a copy deletes the fences of the earlier ones.
+    FencesOfLivesDeleted,
+    /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
+    JoiningObjectsDeleted,
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
-//! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that, and what each rule
-//! of the set is for.
+//! Copies by hand: the contract of stores, a copy that is left out and comes back, objects beside that.
 
 use super::keeper::Keeper;
 use super::members::{Open, Wait};
-use super::planted::{PLANTED, Planted};
 use super::record::{SetRecord, Standing};
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
@@ -25,13 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const KEEPER: &str = "keeper";
+pub(super) const KEEPER: &str = "keeper";
 
 /// The store at each place: the keeper's first.
-struct Sites(Vec<(String, Arc<MemoryStore>)>);
+pub(super) struct Sites(Vec<(String, Arc<MemoryStore>)>);
 
 impl Sites {
-    fn new(copies: &[&str]) -> Arc<Self> {
+    pub(super) fn new(copies: &[&str]) -> Arc<Self> {
         let all = [&[KEEPER], copies].concat();
         let sites = all.iter().map(|place| {
             let store = MemoryStore::named((*place).into(), 1 << 20);
@@ -47,17 +45,17 @@ impl Sites {
         Arc::new(sites)
     }
 
-    fn at(&self, place: &str) -> Arc<MemoryStore> {
+    pub(super) fn at(&self, place: &str) -> Arc<MemoryStore> {
         let site = self.0.iter().find(|(name, _)| name == place);
         site.expect("a place").1.clone()
     }
 
-    fn record(&self) -> SetRecord {
+    pub(super) fn record(&self) -> SetRecord {
         let view = Keeper(self.at(KEEPER)).read().unwrap();
         view.record.clone()
     }
 
-    fn in_sync(&self) -> Vec<String> {
+    pub(super) fn in_sync(&self) -> Vec<String> {
         let record = self.record();
         record.in_sync().map(|copy| copy.place.clone()).collect()
     }
@@ -65,9 +63,35 @@ impl Sites {
 
 /// The places that a host does not reach, and its clock.
 #[derive(Clone, Debug, Default)]
-struct Net {
+pub(super) struct Net {
     cut: Arc<Mutex<Vec<String>>>,
     clock: Arc<AtomicU64>,
+    pub then: Then,
+}
+
+/// What happens once, when the objects at this place have been listed.
+#[derive(Clone, Default)]
+pub(super) struct Then(Arc<Mutex<Option<(String, Happens)>>>);
+
+type Happens = Box<dyn FnOnce() + Send>;
+
+impl std::fmt::Debug for Then {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("what happens then")
+    }
+}
+
+impl Then {
+    pub fn set(&self, place: &str, happens: impl FnOnce() + Send + 'static) {
+        *self.0.lock().unwrap() = Some((place.into(), Box::new(happens)));
+    }
+
+    fn listed(&self, place: &str) {
+        let happens = self.0.lock().unwrap().take_if(|(at, _)| at == place);
+        if let Some((_, happens)) = happens {
+            happens();
+        }
+    }
 }
 
 impl Time for Net {
@@ -155,7 +179,9 @@ impl RemoteObjects for Wire {
     }
 
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError> {
-        self.ask(|store| store.list_objects(folder))
+        let listed = self.ask(|store| store.list_objects(folder));
+        self.net.then.listed(&self.place);
+        listed
     }
 
     fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
@@ -191,13 +217,13 @@ impl Open for Places {
 }
 
 /// A host.
-struct Host {
-    copies: Copies,
-    net: Net,
+pub(super) struct Host {
+    pub copies: Copies,
+    pub net: Net,
 }
 
 impl Host {
-    fn new(sites: &Arc<Sites>) -> Self {
+    pub(super) fn new(sites: &Arc<Sites>) -> Self {
         let net = Net::default();
         let places = Places {
             sites: sites.clone(),
@@ -222,21 +248,21 @@ impl Host {
         Host { copies, net }
     }
 
-    fn cut(&self, places: &[&str]) {
+    pub(super) fn cut(&self, places: &[&str]) {
         let places = places.iter().map(|place| (*place).into());
         *self.net.cut.lock().unwrap() = places.collect();
     }
 
-    fn append(&self, number: u64, text: &str) -> Result<Appended, StoreError> {
+    pub(super) fn append(&self, number: u64, text: &str) -> Result<Appended, StoreError> {
         self.copies.append_at(number, text.as_bytes())
     }
 
-    fn appends(&self, number: u64, text: &str) {
+    pub(super) fn appends(&self, number: u64, text: &str) {
         assert_eq!(self.append(number, text).unwrap(), Appended::Ok);
     }
 
     /// As the thread does it, until there is nothing more to do.
-    fn maintain(&self) {
+    pub(super) fn maintain(&self) {
         self.net.pause(Duration::from_secs(2));
         while self.copies.maintain().unwrap_or(false) {}
     }
@@ -300,19 +326,18 @@ fn a_copy_that_has_something_else_begins_another_life() {
     host.appends(1, "one");
     host.cut(&["a"]);
     host.appends(2, "two");
-    // An entry that was never acknowledged.
-    sites.at("a").append_at(2, b"other").unwrap();
+    // Entries that were never acknowledged.
+    sites.at("a").append_at(2, &[7; 500]).unwrap();
     host.cut(&[]);
     host.maintain();
     let record = sites.record();
     let copy = record.tail().unwrap();
     assert_eq!((&copy.place[..], copy.life), ("a", 2));
     assert_eq!(host.copies.read(2).unwrap().unwrap(), b"two");
-    let left = sites.at("a").list(0).unwrap();
     assert_eq!(
-        left.len(),
-        2,
-        "what the earlier life had is deleted: {left:?}"
+        sites.at("a").read(2).unwrap(),
+        None,
+        "what the earlier life had is deleted"
     );
 }
 
@@ -350,117 +375,6 @@ fn an_object_created_while_a_copy_joins_is_on_it() {
     assert_eq!(joining(&sites.record()), 0);
 }
 
-/// Runs a scenario with an error planted, and without.
-fn with_and_without(planted: Planted, holds: impl Fn() -> bool) {
-    assert!(holds());
-    PLANTED.set(Some(planted));
-    let found = !holds();
-    PLANTED.set(None);
-    assert!(found, "{planted:?} is not found");
-}
-
-/// Entries that are appended while a copy joins.
-#[test]
-fn a_copy_that_joins_has_what_was_appended_meanwhile() {
-    with_and_without(Planted::JoinedBehind, || {
-        let sites = Sites::new(&["a", "b"]);
-        let host = Host::new(&sites);
-        host.cut(&["b"]);
-        host.appends(1, "one");
-        host.cut(&[]);
-        host.net.pause(Duration::from_secs(2));
-        for number in 2.. {
-            let is_joining = host.copies.maintain().unwrap();
-            host.appends(number, "more");
-            if !is_joining {
-                break;
-            }
-        }
-        assert_eq!(sites.in_sync(), ["a", "b"]);
-        sites.at("a").list(0).unwrap() == sites.at("b").list(0).unwrap()
-    });
-}
-
-/// P owns the log with `a` alone; T takes over; P, whose thread still runs, must not let `b` in beside T's appends.
-#[test]
-fn only_the_writer_lets_copies_in() {
-    with_and_without(Planted::NoWriter, || {
-        let sites = Sites::new(&["a", "b"]);
-        let (p, t) = (Host::new(&sites), Host::new(&sites));
-        p.cut(&["b"]);
-        p.appends(1, "p1");
-        t.appends(2, "t2");
-        p.cut(&[]);
-        p.maintain();
-        t.appends(3, "t3");
-        // `a` is lost. If `b` is in the set, it has everything.
-        let in_sync = sites.in_sync();
-        in_sync == ["a"] || sites.at("b").read(3).unwrap().is_some()
-    });
-}
-
-/// P owns the log with `a` alone; T becomes the writer, but has no entry on `a` yet: it must not let `b` in and leave `a`.
-#[test]
-fn a_new_writer_lets_nothing_in_before_the_one_before_is_fenced() {
-    with_and_without(Planted::JoinedBeforeFence, || {
-        let sites = Sites::new(&["a", "b"]);
-        let (p, t) = (Host::new(&sites), Host::new(&sites));
-        p.cut(&["b"]);
-        p.appends(1, "p1");
-        t.cut(&["a"]);
-        t.append(2, "t2").unwrap_err();
-        assert_ne!(sites.record().writer, p.copies.process);
-        t.cut(&[]);
-        t.maintain();
-        t.cut(&["a"]);
-        let acknowledged = [t.append(2, "t2"), p.append(2, "p2")];
-        let won = |answer: &Result<Appended, StoreError>| matches!(answer, Ok(Appended::Ok));
-        acknowledged.iter().filter(|answer| won(answer)).count() == 1
-    });
-}
-
-/// A reader knows the set {s, b}. Meanwhile it has become {b, s}, and then {s}, of which `b` has an entry that was never
-/// acknowledged.
-#[test]
-fn a_reader_believes_a_copy_only_if_the_set_is_still_the_same() {
-    with_and_without(Planted::ReadUnconfirmed, || {
-        let sites = Sites::new(&["s", "b"]);
-        let (reader, p, t) = (Host::new(&sites), Host::new(&sites), Host::new(&sites));
-        p.cut(&["s"]);
-        p.appends(1, "p1");
-        p.cut(&[]);
-        p.maintain();
-        assert_eq!(sites.in_sync(), ["b", "s"]);
-        p.cut(&["s", KEEPER]);
-        p.append(2, "p2").unwrap_err();
-        assert_eq!(sites.at("b").read(2).unwrap().unwrap(), b"p2");
-        t.cut(&["b"]);
-        t.appends(2, "t2");
-        assert_eq!(sites.in_sync(), ["s"]);
-        reader.copies.read(2).unwrap().unwrap() == b"t2"
-    });
-}
-
-/// P was superseded while `a` was out of T's reach: it gets a conflict, and leaves the register as T wrote it.
-#[test]
-fn a_writer_that_was_superseded_finds_the_fence_on_the_set_that_is_there() {
-    let sites = Sites::new(&["a", "b"]);
-    let (p, t) = (Host::new(&sites), Host::new(&sites));
-    p.appends(1, "p1");
-    t.cut(&["a"]);
-    t.appends(2, "t2");
-    let before = sites.record();
-    assert_eq!(p.append(2, "p2").unwrap(), Appended::Conflict);
-    assert_eq!(p.copies.read(2).unwrap().unwrap(), b"t2");
-    assert_eq!(sites.record(), before);
-    // Its own entry on `a`, which is out, is replaced when `a` comes back.
-    assert_eq!(sites.at("a").read(2).unwrap().unwrap(), b"p2");
-    t.cut(&[]);
-    t.maintain();
-    let record = sites.record();
-    assert_eq!(record.tail().map(|copy| copy.life), Some(2));
-}
-
 #[test]
 fn a_set_is_made_once_and_another_one_is_refused_with_both_spelled() {
     let options = RemoteOptions::default();
@@ -494,6 +408,45 @@ fn a_set_is_made_once_and_another_one_is_refused_with_both_spelled() {
     };
     let error = open("copies:memory:no-keeper;memory:x1;memory:x2", &used).unwrap_err();
     assert!(error.is_unclear(), "{error}");
+}
+
+/// A place under two names would be one copy, and two are promised.
+#[test]
+fn one_place_under_two_names_is_refused() {
+    let home = tempfile::tempdir_in("/dev/shm").unwrap();
+    let at = home.path().display();
+    let place = format!("copies:file:{at}/keeper;file:{at}/one;file:{at}/./one");
+    let error = open(&place, &RemoteOptions::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Setup { .. }), "{error}");
+    assert!(error.to_string().contains("a place of its own"), "{error}");
+}
+
+#[test]
+fn a_copy_that_is_away_is_left_out_by_a_host_that_reads_or_deletes_and_by_no_tool() {
+    let sites = Sites::new(&["a", "b"]);
+    let (host, mut tool) = (Host::new(&sites), Host::new(&sites));
+    tool.copies.changes_copies = false;
+    host.appends(1, "one");
+    for host in [&tool, &host] {
+        host.cut(&["b"]);
+        // It is silent from the first look on.
+        host.copies.read(1).unwrap_err();
+        host.net.pause(Duration::from_secs(10));
+    }
+    tool.copies.read(1).unwrap_err();
+    tool.copies.remove(&[7]).unwrap_err();
+    assert_eq!(sites.in_sync(), ["a", "b"]);
+    host.copies.remove(&[7]).unwrap();
+    assert_eq!(sites.in_sync(), ["a"]);
+    host.cut(&[]);
+    host.appends(2, "two");
+    host.maintain();
+    assert_eq!(sites.in_sync(), ["a", "b"]);
+    host.cut(&["b"]);
+    host.copies.read(1).unwrap_err();
+    host.net.pause(Duration::from_secs(10));
+    assert_eq!(host.copies.read(1).unwrap().unwrap(), b"one");
+    assert_eq!(sites.in_sync(), ["a"]);
 }
 
 /// Two servers, of which one ends and comes back, and then the other one ends for good; with keys.

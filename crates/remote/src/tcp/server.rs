@@ -110,14 +110,22 @@ impl Drop for Served<'_> {
 /// The welcome of a client: the most bytes of an entry, and the random number with which this store began. One that was
 /// emptied begins with another.
 fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
-    let drawn = system_random().to_le_bytes();
-    // That of several servers that start at once counts which was first.
-    let identity = match store.create_object(IDENTITY_OBJECT, &drawn)? {
-        Appended::Ok => drawn.to_vec(),
-        Appended::Conflict => store.read_object(IDENTITY_OBJECT)?.unwrap_or_default(),
+    // On a full disk nothing can be created, and what is there is served all the same.
+    let identity = match store.read_object(IDENTITY_OBJECT)? {
+        Some(identity) => identity,
+        None => new_identity(store)?,
     };
     let entry_bytes_max = store.entry_bytes_max().min(CONTENT_BYTES_MAX);
     Ok([&entry_bytes_max.to_le_bytes()[..], &identity].concat())
+}
+
+fn new_identity(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
+    let drawn = system_random().to_le_bytes();
+    // That of several servers that start at once counts which was first.
+    match store.create_object(IDENTITY_OBJECT, &drawn)? {
+        Appended::Ok => Ok(drawn.to_vec()),
+        Appended::Conflict => Ok(store.read_object(IDENTITY_OBJECT)?.unwrap_or_default()),
+    }
 }
 
 fn answer_all(

@@ -52,6 +52,20 @@ impl Seen {
     }
 }
 
+/// What the checker says of a run that is wrong. A run that ends otherwise shows nothing of the copies.
+const SAYS: [&str; 5] = [
+    "has not entry",
+    "has two owners",
+    "was read as another one",
+    "was acknowledged",
+    "was read otherwise",
+];
+
+/// True if it is the checker that ended a run with this text.
+pub(super) fn has_found(text: &str) -> bool {
+    SAYS.iter().any(|says| text.contains(says))
+}
+
 /// The log as a process has it: the transaction of each entry, by its number; none for a fence.
 pub(super) type Applied = BTreeMap<u64, Option<u64>>;
 
@@ -101,9 +115,9 @@ impl Checker {
         for later in self.claimed.iter().filter(|later| later.epoch > at.epoch.0) {
             assert!(
                 later.applied.get(&number) == Some(&Some(transaction)),
-                "epoch {} acknowledges entry {number}, which epoch {} has not",
-                at.epoch,
-                later.epoch
+                "epoch {} has not entry {number}, which epoch {} acknowledges",
+                later.epoch,
+                at.epoch
             );
         }
         let before = self.acknowledged.insert(number, (transaction, at.epoch.0));

@@ -19,7 +19,7 @@ mod state;
 mod world;
 
 use super::planted::{PLANTED, Planted};
-use checker::Seen;
+use checker::{Seen, has_found};
 use sardonyx_base::random::asked;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
@@ -75,11 +75,8 @@ fn found_after(planted: Planted) -> Option<(u64, String)> {
     PLANTED.set(Some(planted));
     let found = (0..300).find_map(|seed| {
         let panic = catch_unwind(AssertUnwindSafe(|| run(seed))).err()?;
-        let text = panic.downcast_ref::<String>().cloned();
-        Some((
-            seed,
-            text.or_else(|| Some((*panic.downcast_ref::<&str>()?).into()))?,
-        ))
+        let text = panic.downcast_ref::<String>()?;
+        has_found(text).then(|| (seed, text.clone()))
     });
     PLANTED.set(None);
     found
@@ -93,6 +90,7 @@ fn each_planted_error_is_found() {
         Planted::JoinedWithoutComparing,
         Planted::ReadFromHead,
         Planted::EmptyTrusted,
+        Planted::TenureKept,
     ];
     let found = planted.map(|planted| (planted, found_after(planted)));
     for found in &found {
