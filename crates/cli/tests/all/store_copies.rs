@@ -70,10 +70,8 @@ fn wait_until(place: &str, wanted: [&str; 2]) {
 #[test]
 fn i12_a_log_on_two_copies_outlives_each_of_them_and_the_host_that_serves() {
     // A copy may be silent for a quarter of it.
-    let cluster = Cluster {
-        lease: "4s",
-        ..Cluster::new()
-    };
+    let mut cluster = Cluster::new();
+    cluster.lease = "4s";
     let (one, two) = (
         CopyServer::start(&cluster, "one"),
         CopyServer::start(&cluster, "two"),

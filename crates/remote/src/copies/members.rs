@@ -30,11 +30,14 @@ pub(super) trait Open: Send + Sync + Debug {
     fn open(&self, place: &str, wait: Wait) -> Result<Arc<dyn RemotePlace>, StoreError>;
 }
 
+/// A copy that was opened: in which life, and as a store.
+type Opened = (u64, Arc<Life>);
+
 /// The copies that were opened.
 #[derive(Debug)]
 pub(super) struct Members {
     open: Box<dyn Open>,
-    lives: Mutex<HashMap<(String, Wait), (u64, Arc<Life>)>>,
+    lives: Mutex<HashMap<(String, Wait), Opened>>,
     /// Since when each gives no answer.
     silent: Mutex<HashMap<String, Duration>>,
 }

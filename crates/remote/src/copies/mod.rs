@@ -173,7 +173,8 @@ impl Copies {
         let there = view.record.copies.iter().map(|copy| &copy.place);
         let (mut there, mut wanted): (Vec<_>, Vec<_>) =
             (there.collect(), spelling.copies.iter().collect());
-        (there.sort(), wanted.sort());
+        there.sort();
+        wanted.sort();
         if there != wanted {
             return Err(StoreError::Setup {
                 reason: format!(
