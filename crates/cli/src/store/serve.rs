@@ -11,7 +11,7 @@ use sardonyx_base::token::Token;
 use sardonyx_base::transport::Plain;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
-use sardonyx_remote::{RemoteOptions, StoreServer, open};
+use sardonyx_remote::StoreServer;
 use sardonyx_tls::{Tls, TlsFiles};
 use serde::Serialize;
 use std::io::Write;
@@ -84,7 +84,7 @@ impl Arguments {
         let listener = TcpListener::bind(self.listen.as_str())
             .map_err(|error| anyhow::anyhow!("cannot listen at {}: {error}", self.listen))?;
         // Its hosts encrypt what they put there, if they do.
-        let store = open(&self.place, &RemoteOptions::default())?;
+        let store = StoreServer::open(&self.place)?;
         let place = store.place();
         let server = StoreServer::start(store, listener, trust)?;
         let listening = server.address().to_string();

@@ -14,7 +14,7 @@ use sardonyx_storage::remote_log::store::{Appended, StoreError};
 use std::borrow::Cow;
 
 /// An entry longer than this is waited for as long as with any store.
-const SHORT_BYTES_MAX: usize = 1 << 20;
+pub(super) const SHORT_BYTES_MAX: usize = 1 << 20;
 
 /// An item is looked at so often that is deleted beside.
 const ATTEMPTS: u32 = 4;

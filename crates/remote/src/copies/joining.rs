@@ -11,7 +11,7 @@
 //! and length, since their names are their creators' own.
 
 use super::Copies;
-use super::chain::{Has, Item, put};
+use super::chain::{Has, Item, SHORT_BYTES_MAX, put};
 use super::entries::Tenure;
 use super::keeper::{Replaced, View};
 use super::life::{LIFE_LAST, Life, mark_of, remove_earlier};
@@ -28,6 +28,12 @@ use std::time::Duration;
 
 /// Appends wait while so many entries are copied; twice as many each time that there were more.
 const LAST_ENTRIES: usize = 64;
+
+/// Entries that are longer are copied beside the appends, so often that more of them come.
+const ROUNDS_WITHOUT_LONG: u32 = 8;
+
+/// So many entries are read with one request.
+const READ_AT_ONCE: usize = 64;
 
 /// Objects up to this length are compared byte by byte.
 const COMPARED_BYTES_MAX: u64 = 64 << 10;
@@ -71,35 +77,40 @@ enum Step {
 struct Way {
     source: Arc<Life>,
     target: Arc<Life>,
-    /// Up to here the target has what the log has.
-    complete: u64,
 }
 
 impl Way {
-    /// Copies these entries. False: the target has something else.
-    fn entries(&self, listed: &[Listed]) -> Result<bool, StoreError> {
-        let Some(first) = listed.first() else {
-            return Ok(true);
-        };
-        let there: HashSet<(u64, u64)> = self
-            .target
-            .list(first.number)?
-            .iter()
-            .map(|there| (there.number, there.bytes))
-            .collect();
-        let is_known = |entry: &Listed| {
-            let is_there = there.contains(&(entry.number, entry.bytes));
-            is_there && (entry.number <= self.complete || is_planted())
-        };
-        for entry in listed.iter().filter(|entry| !is_known(entry)) {
-            // None: it was deleted meanwhile.
-            let Some(bytes) = self.source.read(entry.number)? else {
-                continue;
-            };
-            let has = put(&*self.target, Item::Entry(entry.number), &bytes)?;
-            if has != Has::These && !is_planted() {
-                return Ok(false);
+    /// Copies these entries, and moves `next` behind each, until it `is_over`. False: the target has something else.
+    fn entries(
+        &self,
+        listed: &[Listed],
+        next: &mut u64,
+        is_over: impl Fn() -> bool,
+    ) -> Result<bool, StoreError> {
+        let numbers: Vec<u64> = listed.iter().map(|entry| entry.number).collect();
+        let mut numbers = &numbers[..];
+        while !numbers.is_empty() {
+            let at_once = numbers.len().min(READ_AT_ONCE);
+            // It may end before the last.
+            let found = self.source.read_several(&numbers[..at_once])?;
+            let (read, rest) = numbers.split_at(found.len().min(at_once));
+            if read.is_empty() {
+                break;
             }
+            for (number, bytes) in read.iter().zip(found) {
+                if is_over() {
+                    return Ok(true);
+                }
+                // None: it was deleted meanwhile.
+                if let Some(bytes) = bytes
+                    && put(&*self.target, Item::Entry(*number), &bytes)? != Has::These
+                    && !is_planted()
+                {
+                    return Ok(false);
+                }
+                *next = number + 1;
+            }
+            numbers = rest;
         }
         Ok(true)
     }
@@ -289,6 +300,7 @@ impl Copies {
         at: Arc<dyn RemotePlace>,
         place: &str,
         life: u64,
+        complete: u64,
     ) -> Result<Option<Filling>, StoreError> {
         // It receives what is created from the moment at which it joins.
         let had = names_of(&Life::new(at, life).list_all_objects()?);
@@ -299,7 +311,8 @@ impl Copies {
             life,
             since,
             had,
-            next: 1,
+            // Up to here it has what the log has.
+            next: complete + 1,
             has_objects: false,
             rounds: 0,
         }))
@@ -336,7 +349,7 @@ impl Copies {
         let place = self.members.place(&copy.place)?;
         let mark = place.read_object(&mark_of(record.identity, copy.life))?;
         match mark.is_some() || planted::is(Planted::EmptyTrusted) {
-            true => self.join(place, &copy.place, copy.life),
+            true => self.join(place, &copy.place, copy.life, copy.complete),
             // It was emptied.
             false => self.in_another_life(&copy.place, copy.life).map(Some),
         }
@@ -354,12 +367,12 @@ impl Copies {
         let identity = self.view()?.record.identity;
         let at = self.members.place(place)?;
         at.create_object(&mark_of(identity, life), b"")?;
-        let filling = self.join(at, place, life)?;
+        let filling = self.join(at, place, life, 0)?;
         filling.ok_or_else(|| self.changes("let a copy in"))
     }
 
     /// From the last copy of the chain, whose entries all have, to the one that joins.
-    fn way(&self, view: &View, filling: &Filling) -> Result<Way, StoreError> {
+    fn way(&self, view: &View, filling: &Filling, wait: Wait) -> Result<Way, StoreError> {
         let changes = || self.changes("let a copy in");
         let record = &view.record;
         let tail = record.tail().ok_or_else(changes)?;
@@ -367,24 +380,22 @@ impl Copies {
         let copy = joining.find(|copy| copy.place == filling.place && copy.life == filling.life);
         let copy = copy.ok_or_else(changes)?;
         Ok(Way {
-            source: self.members.get(record, tail, Wait::Long)?,
-            target: self.members.get(record, copy, Wait::Long)?,
-            complete: copy.complete,
+            source: self.members.get(record, tail, wait)?,
+            target: self.members.get(record, copy, wait)?,
         })
     }
 
     fn step(&self, filling: &mut Filling) -> Result<Step, StoreError> {
         let view = self.tenure.lock().settled(self.process).cloned();
         let view = view.ok_or_else(|| self.changes("let a copy in"))?;
-        let way = self.way(&view, filling)?;
+        let way = self.way(&view, filling, Wait::Long)?;
         let listed = way.source.list(filling.next)?;
         // Of a log that grows all the time, the last ones are copied while appends wait.
         let has_many = listed.len() > LAST_ENTRIES;
         if has_many || !filling.has_objects {
-            if !way.entries(&listed)? {
+            if !way.entries(&listed, &mut filling.next, || false)? {
                 return Ok(Step::Differs);
             }
-            filling.next = listed.last().map_or(filling.next, |last| last.number + 1);
         }
         if has_many {
             return Ok(Step::More);
@@ -402,27 +413,46 @@ impl Copies {
     /// While no append is on its way: the last entries, then the register.
     fn let_in(&self, filling: &mut Filling) -> Result<Step, StoreError> {
         let mut tenure = self.tenure.lock();
+        // Appends wait for no longer than for a copy that is silent.
+        let started = self.time.elapsed();
+        let is_over = || self.time.elapsed().saturating_sub(started) >= self.limits.write;
         let view = tenure.settled(self.process).cloned();
         let view = view.ok_or_else(|| self.changes("let a copy in"))?;
-        let way = self.way(&view, filling)?;
+        let mut way = self.way(&view, filling, Wait::Short)?;
         let is_behind = planted::is(Planted::JoinedBehind);
         let listed = way.source.list(filling.next)?;
-        if listed.len() > LAST_ENTRIES << filling.rounds.min(20) {
+        let has_long = listed
+            .iter()
+            .any(|entry| entry.bytes > SHORT_BYTES_MAX as u64);
+        let has_many = listed.len() > LAST_ENTRIES << filling.rounds.min(20);
+        if has_many || (has_long && filling.rounds < ROUNDS_WITHOUT_LONG) {
             // More came than appends should wait for.
             filling.rounds += 1;
             return Ok(Step::More);
         }
-        if !is_behind && !way.entries(&listed)? {
-            return Ok(Step::Differs);
+        if has_long {
+            way = self.way(&view, filling, Wait::Long)?;
         }
-        filling.next = listed.last().map_or(filling.next, |last| last.number + 1);
+        match is_behind {
+            true => filling.next = listed.last().map_or(filling.next, |last| last.number + 1),
+            false if !way.entries(&listed, &mut filling.next, is_over)? => {
+                return Ok(Step::Differs);
+            }
+            false => {}
+        }
         // The list may have been old.
-        while !is_behind && let Some(bytes) = way.source.read(filling.next)? {
+        while !is_behind
+            && !is_over()
+            && let Some(bytes) = way.source.read(filling.next)?
+        {
             let item = Item::Entry(filling.next);
             if put(&*way.target, item, &bytes)? != Has::These && !is_planted() {
                 return Ok(Step::Differs);
             }
             filling.next += 1;
+        }
+        if is_over() {
+            return Ok(Step::More);
         }
         let has_more = way.target.read(filling.next)?.is_some();
         if has_more && !is_planted() && !is_behind {

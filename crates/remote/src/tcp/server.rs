@@ -5,6 +5,7 @@
 
 use super::message::{Answer, Failed, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
+use crate::place::{RemoteOptions, open};
 use sardonyx_base::frame;
 use sardonyx_base::greeting::{GreetingError, Trust, send};
 use sardonyx_base::listening::Listening;
@@ -70,6 +71,33 @@ impl StoreServer {
         };
         let listening = Listening::start("store-server", listener, CONNECTIONS_MAX, serve);
         Ok(StoreServer(listening.map_err(StoreServerError::Listen)?))
+    }
+
+    /// The store at a place, to be served. One that was served before is opened on a full disk, too, where nothing can be
+    /// tried out.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or cannot keep a log.
+    pub fn open(place: &str) -> Result<Arc<dyn RemotePlace>, StoreError> {
+        let options = RemoteOptions::default();
+        let error = match open(place, &options) {
+            Ok(store) => return Ok(store),
+            Err(error @ StoreError::Unsuitable { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let as_it_is = RemoteOptions {
+            probe: false,
+            make: false,
+            ..options
+        };
+        let store = open(place, &as_it_is).map_err(|_| error.clone())?;
+        match store.read_object(IDENTITY_OBJECT) {
+            Ok(Some(_)) => {
+                tracing::warn!(%error, "the store cannot be tried out, and is served as before");
+                Ok(store)
+            }
+            _ => Err(error),
+        }
     }
 
     /// The address at which it listens.

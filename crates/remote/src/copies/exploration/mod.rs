@@ -90,7 +90,6 @@ fn each_planted_error_is_found() {
         Planted::JoinedWithoutComparing,
         Planted::ReadFromHead,
         Planted::EmptyTrusted,
-        Planted::TenureKept,
     ];
     let found = planted.map(|planted| (planted, found_after(planted)));
     for found in &found {
