@@ -1,4 +1,4 @@
-//! A secret that the processes of a database have in common (a standby and its primary, nodes and their page server), so
+//! A secret that the processes of a database have in common (hosts and the one that keeps their log, nodes and their page server), so
 //! that nobody else is taken for one of them.
 //!
 //! It goes over the connection as it is, which is not encrypted: it keeps out who can connect, not who can

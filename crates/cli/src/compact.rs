@@ -21,8 +21,7 @@ use std::time::Instant;
 ///
 /// A database whose files would not be smaller stays as it is: one that was never used, or was compacted before.
 /// Journals stay as they are, and areas of operations where they are. One segment of the log is kept. The
-/// memory that processes share (`Memory`) is not compacted, and refused. A standby of the database is refused
-/// afterwards: give it a copy of the directory.
+/// memory that processes share (`Memory`) is not compacted, and refused; so is a database whose log is in a store.
 ///
 /// Examples:
 ///   sardonyx compact bank.sdx

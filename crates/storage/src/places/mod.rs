@@ -4,7 +4,7 @@
 //! The database's own directory says where they are, in the file `PLACES`, so that whoever opens or reads it
 //! finds all of it; and its manifest says that there is such a file. Each directory elsewhere says, in its
 //! file `OWNER`, to which database it belongs and which part it has. Both carry the same random **mark**,
-//! made when the database was made: a copy of the database, its standby, and what was made again under the same
+//! made when the database was made: a copy of the database, one that follows it, and what was made again under the same
 //! identity have others.
 //!
 //! ```text
