@@ -74,7 +74,7 @@ fn write(tables: &Tables, random: &mut Random, told: &mut Told) -> Result<(), Er
     let table = tables.table::<Item>()?;
     told.states
         .insert(tables.position()?.group, told.content.clone());
-    for n in 0..30 {
+    for n in 0..14 {
         let mut next = told.content.clone();
         let changes: Vec<_> = (0..1 + random.below(3))
             .map(|_| (random.below(12), random.below(4), n))
@@ -99,7 +99,7 @@ fn write(tables: &Tables, random: &mut Random, told: &mut Told) -> Result<(), Er
         told.in_flight = None;
         told.states
             .insert(tables.position()?.group, told.content.clone());
-        if n % 11 == 10 {
+        if n % 5 == 4 {
             tables.checkpoint()?;
         }
     }
@@ -190,9 +190,9 @@ fn life(seed: u64, end: End) -> u64 {
 
 #[test]
 fn i1_what_a_follower_shows_between_any_two_steps_of_the_disk_survives_a_cut_at_each() {
-    for seed in 0..3 {
+    for seed in 0..2 {
         let steps = life(seed, End::Never);
-        assert!(steps > 100, "{steps}");
+        assert!(steps > 50, "{steps}");
         for step in 1..=steps {
             life(seed, End::PowerCut(step));
         }
@@ -201,7 +201,7 @@ fn i1_what_a_follower_shows_between_any_two_steps_of_the_disk_survives_a_cut_at_
 
 #[test]
 fn i1_what_a_follower_shows_between_any_two_steps_of_the_disk_survives_a_kill_at_each() {
-    for seed in 3..5 {
+    for seed in 2..4 {
         let steps = life(seed, End::Never);
         for step in 1..=steps {
             life(seed, End::Kill(step));
