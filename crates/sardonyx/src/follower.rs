@@ -40,7 +40,7 @@
 //! takes no lock, changes nothing, and needs no more than the right to read them. The program does not know of it: it
 //! publishes the end of its durable log in a small file, which costs it a system call for each commit group.
 //!
-//! What a follower shows is durable: no power cut takes it back. It begins anew by itself, and atomically for its readers,
+//! A follower shows only what is durable: no power cut takes it back. It begins anew by itself, and atomically for its readers,
 //! when the log was freed before it was read, as happens to one that was stopped for long.
 
 mod following;
@@ -124,7 +124,7 @@ impl Options {
         Ok(follower)
     }
 
-    /// The same without a thread: it follows when it is told to ([`Follower::step`]), so that a run can be replayed.
+    /// The same without a thread: it follows at each call of [`Follower::step`], so that a run can be replayed.
     ///
     /// # Errors
     /// As [`Tables::follow`].
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-/// What a follower's thread and its readers share.
+/// The part that a follower's thread and its readers share.
 struct Shared {
     process: Process,
     state: Mutex<State>,
@@ -192,7 +192,7 @@ impl Shared {
 /// The tables of a database that another program has open, to read: [`Tables::follow`]. Share it between threads by
 /// reference or in an `Arc`.
 ///
-/// If following fails, such as by damage, every call says so from then on. Follow anew when the cause is gone.
+/// If following fails, such as by damage, every call says so from then on. Follow anew when the cause is removed.
 pub struct Follower {
     shared: Arc<Shared>,
     /// Without a thread.
@@ -204,7 +204,7 @@ impl Follower {
     /// Without a thread: looks at the log once, and applies everything that is durable. Returns whether there was anything.
     ///
     /// # Errors
-    /// Those of [`Follower::snapshot`].
+    /// As [`Follower::snapshot`].
     #[doc(hidden)]
     pub fn step(&self) -> Result<bool, Error> {
         drop(self.state()?);
@@ -230,7 +230,7 @@ impl Follower {
     }
 
     /// A snapshot of all tables, at a commit: what this has read of the log so far. It is read as one of the program that
-    /// writes, and holds back nobody.
+    /// writes, and blocks neither that program nor other readers.
     ///
     /// # Errors
     /// Why following failed, if it did; [`Error::Closed`]; [`Error::Forked`]; [`Error::Full`] if the process has no address
@@ -260,7 +260,7 @@ impl Follower {
     /// The place in the log up to which a snapshot would have everything now.
     ///
     /// # Errors
-    /// Those of [`Follower::snapshot`].
+    /// As [`Follower::snapshot`].
     pub fn position(&self) -> Result<JournalPosition, Error> {
         let group = self.state()?.group;
         Ok(JournalPosition { group, row: 0 })
@@ -290,20 +290,20 @@ impl Follower {
         }
     }
 
-    /// How far a snapshot may be behind what is committed, at most: the time since this began to look for news and then had
+    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and then had
     /// all of them. It grows between two looks, while much is read, and without end if the program that writes can publish
     /// nothing.
     ///
     /// # Errors
-    /// Those of [`Follower::snapshot`].
+    /// As [`Follower::snapshot`].
     pub fn lag(&self) -> Result<Duration, Error> {
         Ok(self.state()?.current.elapsed())
     }
 
-    /// How often the tables were read anew, because the log was freed or the database compacted before this had read on.
+    /// The number of times that the tables were read anew, because the log was freed or the database compacted before this had read on.
     ///
     /// # Errors
-    /// Those of [`Follower::snapshot`].
+    /// As [`Follower::snapshot`].
     pub fn times_begun_anew(&self) -> Result<u64, Error> {
         Ok(self.state()?.anew)
     }

@@ -43,7 +43,7 @@ pub struct FollowedSpace {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FollowError {
-    /// What the group made of the tables is not sound, or there is no memory for it.
+    /// The tables are not sound after the group, or there is no memory for them.
     #[error(transparent)]
     Table(#[from] TableError),
     /// The group's records cannot be decoded, although its checksum is right.
@@ -194,7 +194,7 @@ impl FollowedSpace {
         }
     }
 
-    /// Whether a row of a table, whose page has rows of it, is there.
+    /// True if a row of a table, whose page has rows of it, is there.
     fn is_there(state: &TableState, bytes: &[u8], row: Address) -> bool {
         let content = page_bytes(bytes, row.page());
         let layout = state.layout_of(content);
@@ -251,7 +251,7 @@ impl FollowedSpace {
     }
 }
 
-/// What a page of a table's extents is for, if the table itself has used it.
+/// The use of a page of a table's extents, if the table itself has used it.
 fn own_use(state: &TableState, table: u16, bytes: &[u8], page: PageId) -> Option<PageKind> {
     let end = page.address().0 as usize + PAGE_SIZE;
     if bytes.len() < end {
@@ -272,7 +272,7 @@ fn pass_used_pages(state: &mut TableState, table: u16, bytes: &[u8]) {
     }
 }
 
-/// Where a record could go is of no use to whoever reads.
+/// Forgets where a record could go, which readers do not need.
 fn forget_places(state: &mut TableState) {
     state.free = Vec::new();
 }

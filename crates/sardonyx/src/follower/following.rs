@@ -1,6 +1,6 @@
 //! Following, a step at a time: a look at the log, and what it finds applied to the tables.
 //!
-//! Invariant: what readers can take a snapshot of is the state at the end of a group, and later groups come later. If the
+//! Invariant: readers take a snapshot of the state at the end of a group, and later groups come later. If the
 //! log was freed before it was read, another state is made beside this one and put in its place when it is whole.
 
 use crate::{Error, Options};
@@ -58,7 +58,7 @@ impl CrateError for Failure {
     }
 }
 
-/// What readers see.
+/// The state that readers see.
 pub(crate) struct State {
     space: FollowedSpace,
     /// All groups before this one are in it.
@@ -67,7 +67,7 @@ pub(crate) struct State {
     pub current: Instant,
     pub failed: Option<Arc<Failure>>,
     pub closed: bool,
-    /// How often it was made anew.
+    /// The number of times that it was made anew.
     pub anew: u64,
 }
 

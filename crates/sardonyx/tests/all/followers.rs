@@ -251,7 +251,7 @@ fn a_group_that_is_damaged_behind_a_follower_is_an_error_with_file_and_offset() 
     // It is said from then on, and nothing else.
     assert!(matches!(follower.snapshot(), Err(Error::Damaged(_))));
     assert!(matches!(follower.position(), Err(Error::Damaged(_))));
-    // Whoever comes now finds the same.
+    // A follower that begins now finds the same.
     let error = follow(&disk).unwrap_err();
     assert!(matches!(error, Error::Damaged(_)), "{error:?}");
 }
@@ -363,7 +363,7 @@ fn i9_a_writer_that_is_killed_at_any_moment_leaves_its_followers_what_it_acknowl
         let newest = items(&follower).into_values().max().unwrap_or(0);
         assert!(newest >= said.max(shown), "{newest} of {said}");
         shown = newest;
-        // Another that comes now has the same, and so has whoever opens the database.
+        // A follower that begins now has the same, and so has a program that opens the database.
         let other = Tables::follow(&path).unwrap();
         assert_eq!(items(&other), items(&follower));
         drop(other);

@@ -9,7 +9,7 @@
 //! may take back. What lies before it is whole, or the log was freed, or it is damaged.
 //!
 //! Invariants: I1 (only what is durable is given), I4 (whole groups, in their order), I5 (a segment that was freed and is
-//! written anew is told by what its groups say of themselves), I13.
+//! written anew is known by what its groups say of themselves), I13.
 
 use crate::disk::{Disk, DiskError};
 use crate::log::follow::Follower;
@@ -52,12 +52,12 @@ pub enum GuestError {
          (`log_bytes_max`)"
     )]
     Overtaken {
-        /// How often it was read.
+        /// The number of readings.
         times: usize,
-        /// What was missing last.
+        /// The file that was missing last.
         file: String,
     },
-    /// Another database stands there by now.
+    /// Another database is in the directory by now.
     #[error(
         "{file} is of another database ({found:016x}) than the one that is followed ({expected:016x}): it was replaced; \
          follow anew to read the other one"
@@ -85,11 +85,11 @@ pub enum GuestError {
     },
 }
 
-/// What a look at the published end found.
+/// The result of a look at the published end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
-    /// What is durable ends here: at the guest's place, or behind it. With the end that is published, or if none is,
-    /// since no process has opened the database since that is done.
+    /// The end is known: the guest's place, or one behind it. It is the published one, or the place of the arrival where
+    /// none was ever published.
     End,
     /// The published end cannot be read now.
     Unknown,
@@ -233,7 +233,7 @@ impl Guest {
             });
         }
         if found.compactions != self.compactions {
-            // That of the manifest, if a compaction has just ended and nobody opened the database since.
+            // That of the manifest, if a compaction has just ended and no program has opened the database since.
             let manifest = Manifest::read(&*self.home)?;
             return Ok(match compactions(&manifest) == self.compactions {
                 true => Sight::End,
@@ -277,8 +277,7 @@ impl Guest {
         }))
     }
 
-    /// Whether the log was freed from the guest's place on, or all pages were replaced: so that what looks like damage is
-    /// none.
+    /// True if the log was freed from the guest's place on, or all pages were replaced: a failed read is no damage then.
     ///
     /// # Errors
     /// The disk's; those of the manifest.
@@ -291,7 +290,7 @@ impl Guest {
     }
 }
 
-/// Whether an error may come of a writer that went on while the files were read.
+/// True if an error may come of a writer that went on while the files were read.
 fn may_be_of_writer(error: &GuestError) -> bool {
     match error {
         GuestError::Recovery(RecoveryError::Store(_)) => false,

@@ -1,5 +1,5 @@
-//! The end of a log that another process writes to, for whoever reads its journals and is to tell of nothing that could be
-//! gone after a power cut: the end that the writer publishes ([`DurableEnd`]), or the one that the manifest has from the
+//! The end of a log that another process writes to, for readers of its journals that may show nothing which a power cut
+//! takes back: the end that the writer publishes ([`DurableEnd`]), or the one that the manifest has from the
 //! last opening or closing, if that is later or nothing is published.
 //!
 //! A look without news reads a block.

@@ -1,8 +1,8 @@
 //! The end of the durable log, published for readers in other processes: a small file beside the log, written anew
 //! after each group that is durable, and never synced.
 //!
-//! What stands in the log need not be durable: a reader that believed a whole group could show a transaction that a power
-//! cut undoes. What a later group says of it comes too late while nobody commits. So whoever writes the log says here how
+//! A group in the log need not be durable: a reader that believed a whole group could show a transaction that a power
+//! cut undoes. A later group says that it was durable, but comes too late while no program commits. So the writer says here how
 //! far it is, through the page cache, which all processes of the machine share. That costs the writer a system call for
 //! each group, some hundred nanoseconds, and no write to the disk that is waited for.
 //!
@@ -41,7 +41,7 @@ pub struct DurableEnd {
     pub identity: u64,
     /// Everything before here is durable and acknowledged.
     pub position: LogPosition,
-    /// How many compactions the database has had: each replaces all pages.
+    /// The number of compactions that the database has had: each replaces all pages.
     pub compactions: u32,
 }
 
@@ -104,7 +104,7 @@ impl DurableEnd {
     }
 }
 
-/// How many compactions a database has had.
+/// The number of compactions that a database has had.
 pub(crate) fn compactions(manifest: &Manifest) -> u32 {
     manifest.compacted.map_or(0, |compacted| compacted.number)
 }
@@ -119,8 +119,8 @@ pub(crate) struct PublishedEnd {
 }
 
 impl PublishedEnd {
-    /// Publishes where the log of a database that was just opened ends. `None` if that is impossible: then nobody can
-    /// follow, and the database is otherwise as good as ever.
+    /// Publishes where the log of a database that was just opened ends. `None` if that is impossible: then no
+    /// reader can follow, and the database works otherwise.
     pub fn create(disk: &dyn Disk, manifest: &Manifest, end: LogPosition) -> Option<Self> {
         let file = match disk.open(DURABLE_FILE, Access::Buffered, Create::IfAbsent) {
             Ok(file) => file,

@@ -12,6 +12,7 @@ use crate::engine::{
 };
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GroupHeader;
+use crate::log::published::DURABLE_FILE;
 use crate::log::segment::{LOG_DIRECTORY, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::remote_log::known::STORE_FILE;
@@ -21,8 +22,9 @@ use std::sync::Arc;
 
 /// The files that an interrupted creation may have left in a database's own directory, some with `.new` behind their names
 /// while they were written.
-const OWN_FILES: [&str; 9] = [
+const OWN_FILES: [&str; 10] = [
     LOCK_FILE,
+    DURABLE_FILE,
     MANIFEST_FILE,
     OWNER_FILE,
     PLACES_FILE,

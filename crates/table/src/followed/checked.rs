@@ -1,4 +1,4 @@
-//! Whether tables that follow a log are what an opening would make of their pages: for tests.
+//! Comparison of tables that follow a log with those that an opening makes of their pages: for tests.
 
 use super::FollowedSpace;
 use crate::index_store::IndexStore;
@@ -10,7 +10,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
 
 impl FollowedSpace {
-    /// How many rows all tables have.
+    /// The rows of all tables.
     #[doc(hidden)]
     pub fn rows(&self) -> u64 {
         self.space

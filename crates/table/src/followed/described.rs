@@ -17,7 +17,7 @@ use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA, unfinished};
 use sardonyx_storage::page::PageId;
 use std::sync::Arc;
 
-/// Whose each page is.
+/// The owner of each page.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     /// The first page, the one behind the last, and the table or area; in the order of the pages.
@@ -57,12 +57,12 @@ impl Owners {
         (page.0 < end).then_some(number)
     }
 
-    /// Whether the tables are to be described again when this table or area changes.
+    /// True if the tables are to be described again when this table or area changes.
     pub fn has_descriptions(&self, number: u16) -> bool {
         [self.schemas, self.undo].contains(&Some(number))
     }
 
-    /// Whether the table's indexes have all rows of the group that is being applied.
+    /// True if the table's indexes have all rows of the group that is being applied.
     pub fn was_rebuilt(&self, table: u16) -> bool {
         self.rebuilt.contains(&table)
     }
@@ -134,7 +134,7 @@ impl FollowedSpace {
     }
 }
 
-/// Whether a table is what it was, but for more pages behind those that it had.
+/// True if a table is as it was, but for more pages behind those that it had.
 fn is_as_before(
     before: &Catalogue,
     now: &Catalogue,

@@ -25,14 +25,14 @@ pub(super) const ALL: u64 = HASH | u32::MAX as u64;
 /// Bytes of the word at a page's end.
 const WORD_BYTES: usize = 8;
 
-/// What a group touches.
+/// The rows and pages that a group touches.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     /// By the row's address: its table, and the indexes concerned.
     pub rows: IntegerMap<u64, (u16, u64)>,
     /// Pages that may be for something else afterwards. None of their rows is among `rows`.
     pub pages: Vec<PageId>,
-    /// Whether the catalogue or schemas change.
+    /// True if the catalogue or schemas change.
     pub describes: bool,
     /// Words of bitmaps as the group has made them so far, by their address.
     bitmaps: IntegerMap<u64, u64>,
@@ -164,7 +164,7 @@ struct Written<'a> {
     bytes: &'a [u8],
 }
 
-/// How rows lie in a page before the group; `None` if it has none of this table.
+/// The layout of a page's rows before the group; `None` if it has none of this table.
 fn layout_before(state: &TableState, table: u16, pages: &[u8], page: PageId) -> Option<PageLayout> {
     match super::own_use(state, table, pages, page)? {
         PageKind::Rows { .. } => Some(state.layout_of(page_bytes(pages, page))),

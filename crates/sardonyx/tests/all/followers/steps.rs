@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 type Content = BTreeMap<u64, u64>;
 
-/// What was shown, and how far.
+/// The states that were shown, and the last group.
 #[derive(Default)]
 struct Shown {
     follower: Option<Follower>,
@@ -52,7 +52,7 @@ impl Shown {
     }
 }
 
-/// How a life of the database ends.
+/// The end of a life of the database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     PowerCut(u64),
@@ -60,7 +60,7 @@ enum End {
     Never,
 }
 
-/// What the writer was told.
+/// The answers that the writer got.
 #[derive(Default)]
 struct Told {
     /// By the group before which all is durable: the content.
