@@ -154,14 +154,7 @@ struct Shared {
 impl Shared {
     /// Looks once. Returns whether there was anything; `None` if following has failed.
     fn step(&self, following: &mut Following) -> Option<bool> {
-        match following.step(&self.state, &self.changed) {
-            Ok(has_news) => Some(has_news),
-            Err(failure) => {
-                self.state.lock().failed = Some(Arc::new(failure));
-                self.changed.notify_all();
-                None
-            }
-        }
+        following.step(&self.state, &self.changed).ok()
     }
 
     /// Follows until closed, or until that fails.
@@ -223,10 +216,8 @@ impl Follower {
     fn state(&self) -> Result<MutexGuard<'_, State>, Error> {
         self.shared.process.check()?;
         let state = self.shared.state.lock();
-        match &state.failed {
-            None => Ok(state),
-            Some(failure) => Err(failure.clone().into()),
-        }
+        state.check()?;
+        Ok(state)
     }
 
     /// A snapshot of all tables, at a commit: what this has read of the log so far. It is read as one of the program that
@@ -248,9 +239,13 @@ impl Follower {
     /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
     pub fn snapshot_within(&self, lag_max: Duration) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
-        let lag = state.current.elapsed();
-        if lag > lag_max {
-            return Err(Error::Unavailable(Behind { lag, lag_max }.into()));
+        let lag = state.current.map(|current| current.elapsed());
+        if lag.is_none_or(|lag| lag > lag_max) {
+            let behind = match lag {
+                Some(lag) => Behind::Further { lag, lag_max },
+                None => Behind::Unknown,
+            };
+            return Err(Error::Unavailable(behind.into()));
         }
         let space = state.snapshot()?;
         drop(state);
@@ -270,34 +265,42 @@ impl Follower {
     /// [`Change::next`](crate::changes::Change::next).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if that takes longer than `patience`; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if that takes longer than `patience`; those of [`Follower::snapshot`], also of a close while
+    /// it waits.
     pub fn wait_for(&self, position: JournalPosition, patience: Duration) -> Result<(), Error> {
         let wanted = position.group.saturating_add(u64::from(position.row > 0));
-        let until = Instant::now() + patience;
+        // None: longer than a clock can say.
+        let until = Instant::now().checked_add(patience);
         loop {
             let mut state = self.state()?;
             if state.group >= wanted {
                 return Ok(());
             }
-            if Instant::now() >= until {
+            if until.is_some_and(|until| Instant::now() >= until) {
                 let at = JournalPosition {
                     group: state.group,
                     row: 0,
                 };
                 return Err(Error::Unavailable(NotReached { position, at }.into()));
             }
-            self.shared.changed.wait_until(&mut state, until);
+            match until {
+                Some(until) => drop(self.shared.changed.wait_until(&mut state, until)),
+                None => self.shared.changed.wait(&mut state),
+            }
         }
     }
 
-    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and then had
-    /// all of them. It grows between two looks, while much is read, and without end if the program that writes can publish
-    /// nothing.
+    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and
+    /// then had all of them. It grows between two looks, and while much is read. It grows without end while nothing says
+    /// where the log ends: the program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if that
+    /// was never known, as of a copy that no program has opened. With
+    /// [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it counts from the time at which the log is stable on this host, too.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].
     pub fn lag(&self) -> Result<Duration, Error> {
-        Ok(self.state()?.current.elapsed())
+        let current = self.state()?.current;
+        Ok(current.map_or(Duration::MAX, |current| current.elapsed()))
     }
 
     /// The number of times that the tables were read anew, because the log was freed or the database compacted before this had read on.
@@ -336,13 +339,17 @@ impl fmt::Debug for Follower {
 
 /// A follower is further behind than a read allows.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "this reader may be {lag:?} behind what is committed, and at most {lag_max:?} is allowed: read again when it has caught \
-     up, or allow more"
-)]
-struct Behind {
-    lag: Duration,
-    lag_max: Duration,
+enum Behind {
+    #[error(
+        "this reader may be {lag:?} behind what is committed, and at most {lag_max:?} is allowed: read again when it has \
+         caught up, or allow more"
+    )]
+    Further { lag: Duration, lag_max: Duration },
+    #[error(
+        "nothing says how far this reader is behind what is committed: the database was not opened since it was copied, or \
+         the program that writes cannot write the file DURABLE, or is of an older version; read without a bound"
+    )]
+    Unknown,
 }
 
 /// A position was not reached in time.

@@ -160,7 +160,7 @@ impl Engine {
             background.feeds.clone(),
             options.drive(),
         );
-        let commit = commit.publishing(PublishedEnd::create(&*disk, &manifest, end));
+        let commit = commit.publishing(PublishedEnd::create(&disk, &manifest, end));
         let commit = Arc::new(match &remote {
             Some(remote) => remote.arrange(commit),
             None => commit,

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A disk that panics at the so-manieth change of anything in a directory.
+/// A disk that panics at the so-manieth change of anything in a directory, or of a file.
 fn panicking(disk: SimulatedDisk, directory: &'static str, left: Arc<AtomicU64>) -> WatchedDisk {
     WatchedDisk::new(disk, move |name, _| {
         if name.contains(directory) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
@@ -52,7 +52,7 @@ fn call<T>(call: impl FnOnce() -> Result<T, Error>) -> Option<T> {
 fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
     hide_planned_panics();
     in_every_shape(|shape| {
-        for directory in ["log", "backup", "journal"] {
+        for directory in ["log", "backup", "journal", "DURABLE"] {
             for at in [1, 2, 3, 5, 8, 13, 40] {
                 let what = format!("{directory}, call {at}");
                 let disk = SimulatedDisk::new(1, Faults::default());

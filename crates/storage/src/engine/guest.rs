@@ -21,10 +21,16 @@ use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::places::{PlacesError, find_for_reading};
 use crate::recovery::{Recovered, RecoveryError, RecoveryOptions, recover_beside};
 use crate::store::PageStore;
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// So often what may have been changed under an arriving guest is read anew.
 const ARRIVALS_MAX: usize = 8;
+
+/// The pause before the second reading. Each later one is twice as long, up to [`PAUSE_MAX`].
+const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// Why a database cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -45,17 +51,17 @@ pub enum GuestError {
     /// The log is damaged behind what was read before.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The writer frees its log faster than the database is read.
+    /// The writer went on under every reading, and each found another thing.
     #[error(
-        "the log was freed {times} times before it was read, the last time in {file}: follow again when less is written, \
-         or let the program that writes take checkpoints less often (`checkpoint_interval_bytes`), with a larger log \
-         (`log_bytes_max`)"
+        "the program that writes went on under each of {times} readings of the database: follow again when less is written, \
+         or let that program take checkpoints less often (`checkpoint_interval_bytes`), with a larger log (`log_bytes_max`); \
+         the last reading found: {last}"
     )]
     Overtaken {
         /// The number of readings.
         times: usize,
-        /// The file that was missing last.
-        file: String,
+        /// The result of the last one.
+        last: Box<GuestError>,
     },
     /// Another database is in the directory by now.
     #[error(
@@ -88,10 +94,9 @@ pub enum GuestError {
 /// The result of a look at the published end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
-    /// The end is known: the guest's place, or one behind it. It is the published one, or the place of the arrival where
-    /// none was ever published.
+    /// The end is known: everything that was acknowledged before the look is before it.
     End,
-    /// The published end cannot be read now.
+    /// Nothing says that the end that is known is the newest: none is published, or not by the last opening.
     Unknown,
     /// The log from the guest's place on was freed, or all pages were replaced: it is to arrive anew.
     Overtaken,
@@ -102,8 +107,8 @@ pub enum Sight {
 pub struct Guest {
     home: Arc<dyn Disk>,
     disk: Arc<dyn Disk>,
+    manifest: Manifest,
     layout: LogLayout,
-    compactions: u32,
     log: Follower,
     /// The newest end that was published, or the place of the arrival.
     end: LogPosition,
@@ -118,34 +123,45 @@ pub struct Arrival {
     pub store: PageStore,
     /// The rest of the log.
     pub guest: Guest,
+    /// [`Sight::End`] if everything that was acknowledged before the arrival is in the pages.
+    pub sight: Sight,
 }
 
 impl Guest {
-    /// Reads the database on a disk, its own directory, whether a process has it open or not.
+    /// Reads the database on a disk, its own directory, whether a process has it open or not. `is_to_end` is asked
+    /// between the parts of that.
     ///
     /// # Errors
-    /// [`GuestError`].
-    pub fn arrive(home: &Arc<dyn Disk>, options: RecoveryOptions) -> Result<Arrival, GuestError> {
+    /// [`GuestError`]; [`LogError::Closed`] when it is to end.
+    pub fn arrive(
+        home: &Arc<dyn Disk>,
+        options: RecoveryOptions,
+        is_to_end: &dyn Fn() -> bool,
+    ) -> Result<Arrival, GuestError> {
         let mut said = None;
-        for _ in 1..ARRIVALS_MAX {
-            let error = match Self::try_to_arrive(home, options) {
+        let mut pause = PAUSE;
+        for times in 1.. {
+            if is_to_end() {
+                return Err(LogError::Closed.into());
+            }
+            let error = match Self::try_to_arrive(home, options, is_to_end) {
                 Ok(arrival) => return Ok(arrival),
                 Err(error) => error,
             };
             // What a writer changed meanwhile is another thing at the next reading.
             let text = error.to_string();
-            if !may_be_of_writer(&error) || said.as_ref() == Some(&text) {
+            if !may_be_of_writer(&error) || said.as_ref() == Some(&text) || is_to_end() {
                 return Err(error);
             }
-            said = Some(text);
-        }
-        match Self::try_to_arrive(home, options) {
-            Err(GuestError::Recovery(RecoveryError::LogFreed { file, .. })) => {
-                let times = ARRIVALS_MAX;
-                Err(GuestError::Overtaken { times, file })
+            if times == ARRIVALS_MAX {
+                let last = Box::new(error);
+                return Err(GuestError::Overtaken { times, last });
             }
-            arrived => arrived,
+            said = Some(text);
+            std::thread::sleep(pause);
+            pause = PAUSE_MAX.min(2 * pause);
         }
+        unreachable!("it returns at the last reading")
     }
 
     /// The same of a guest that was overtaken: it is the same database, and has at least as much as it had.
@@ -156,15 +172,16 @@ impl Guest {
         home: &Arc<dyn Disk>,
         options: RecoveryOptions,
         before: &Guest,
+        is_to_end: &dyn Fn() -> bool,
     ) -> Result<Arrival, GuestError> {
-        let mut arrival = Self::arrive(home, options)?;
+        let mut arrival = Self::arrive(home, options, is_to_end)?;
         let guest = &mut arrival.guest;
         let file = || home.display_name(MANIFEST_FILE);
-        if guest.layout.identity != before.layout.identity {
+        if guest.manifest.identity != before.manifest.identity {
             return Err(GuestError::Replaced {
                 file: file(),
-                found: guest.layout.identity,
-                expected: before.layout.identity,
+                found: guest.manifest.identity,
+                expected: before.manifest.identity,
             });
         }
         let (found, before_group) = (guest.position().group, before.position().group);
@@ -182,29 +199,39 @@ impl Guest {
     fn try_to_arrive(
         home: &Arc<dyn Disk>,
         options: RecoveryOptions,
+        is_to_end: &dyn Fn() -> bool,
     ) -> Result<Arrival, GuestError> {
         let manifest = Manifest::read(&**home)?;
         let disk = find_for_reading(home, &manifest)?;
-        let compactions = compactions(&manifest);
+        let sight = Cell::new(Sight::Unknown);
         let published = || {
-            let end = DurableEnd::read(&**home)?;
-            let is_this = |end: &DurableEnd| {
-                (end.identity, end.compactions) == (manifest.identity, compactions)
-            };
-            Ok(end.filter(is_this).map(|end| end.position))
+            if is_to_end() {
+                return Err(LogError::Closed.into());
+            }
+            let found = DurableEnd::read(&**home)?;
+            let found = found.filter(|end| end.is_of(&manifest));
+            if found.is_some_and(|end| end.is_newest(&manifest)) {
+                sight.set(Sight::End);
+            }
+            Ok(found.map(|end| end.position))
         };
         let Recovered { store, end, .. } = recover_beside(&disk, &manifest, options, &published)?;
+        let sight = sight.get();
         let layout = manifest.log_layout();
         let guest = Guest {
             home: home.clone(),
             log: Follower::new(disk.clone(), layout, end),
             disk,
+            manifest,
             layout,
-            compactions,
             end,
             published: None,
         };
-        Ok(Arrival { store, guest })
+        Ok(Arrival {
+            store,
+            guest,
+            sight,
+        })
     }
 
     /// The place up to which the guest has read.
@@ -218,25 +245,28 @@ impl Guest {
     /// The disk's; [`GuestError::Replaced`], [`GuestError::WentBack`].
     pub fn look(&mut self) -> Result<Sight, GuestError> {
         let Some(found) = DurableEnd::read(&*self.home)? else {
-            // Without one nothing was ever published, or a power cut took it, or it is being made.
-            return Ok(match self.published {
-                None => Sight::End,
-                Some(_) => Sight::Unknown,
-            });
+            // None was ever published, or a power cut took it, or the writer cannot write it.
+            return Ok(Sight::Unknown);
         };
         let file = || self.home.display_name(DURABLE_FILE);
-        if found.identity != self.layout.identity {
+        if found.identity != self.manifest.identity {
             return Err(GuestError::Replaced {
                 file: file(),
                 found: found.identity,
-                expected: self.layout.identity,
+                expected: self.manifest.identity,
             });
         }
-        if found.compactions != self.compactions {
+        // Later than the end, so that an opening is noticed that publishes nothing.
+        let manifest = match Manifest::read(&*self.home) {
+            Ok(manifest) => manifest,
+            // Its directory is being moved.
+            Err(ManifestError::Absent { .. }) => return Ok(Sight::Unknown),
+            Err(error) => return Err(error.into()),
+        };
+        if !found.is_of(&self.manifest) {
             // That of the manifest, if a compaction has just ended and no program has opened the database since.
-            let manifest = Manifest::read(&*self.home)?;
-            return Ok(match compactions(&manifest) == self.compactions {
-                true => Sight::End,
+            return Ok(match compactions(&manifest) == self.compactions() {
+                true => Sight::Unknown,
                 false => Sight::Overtaken,
             });
         }
@@ -253,7 +283,14 @@ impl Guest {
         if found.position.group > self.end.group {
             self.end = found.position;
         }
-        Ok(Sight::End)
+        Ok(match found.is_newest(&manifest) {
+            true => Sight::End,
+            false => Sight::Unknown,
+        })
+    }
+
+    fn compactions(&self) -> u32 {
+        compactions(&self.manifest)
     }
 
     /// The next group before the end that was looked up, and its records.
@@ -286,7 +323,7 @@ impl Guest {
         if !segments_present(&*self.disk)?.contains(&segment) {
             return Ok(true);
         }
-        Ok(compactions(&Manifest::read(&*self.home)?) != self.compactions)
+        Ok(compactions(&Manifest::read(&*self.home)?) != self.compactions())
     }
 }
 

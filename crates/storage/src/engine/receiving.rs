@@ -47,7 +47,7 @@ pub(super) struct ReceivingEngine {
     /// the history checksum of the last group.
     state: LogState,
     /// For readers in other processes.
-    published: Option<PublishedEnd>,
+    published: PublishedEnd,
     poisoned: Arc<OnceLock<Arc<str>>>,
     threads: Mutex<Threads>,
     /// The locks of the directories elsewhere.
@@ -143,7 +143,7 @@ impl ReceivingEngine {
         let mut threads = Threads::new(supervisor);
         background.start(&mut threads);
         Ok(ReceivingEngine {
-            published: PublishedEnd::create(&*disk, &manifest, end),
+            published: PublishedEnd::create(&disk, &manifest, end),
             disk,
             _places: places,
             recorded: Mutex::new(end),
@@ -277,9 +277,7 @@ impl ReceivingEngine {
             position,
             tail: last.history_checksum().into(),
         });
-        if let Some(published) = &self.published {
-            published.publish(position);
-        }
+        self.published.publish(position);
         match &writing.pin {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.background.segments.pin(last.lsn),

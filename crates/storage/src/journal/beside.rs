@@ -6,7 +6,7 @@
 
 use crate::disk::Disk;
 use crate::log::LogError;
-use crate::log::published::{DurableEnd, compactions};
+use crate::log::published::DurableEnd;
 use crate::manifest::Manifest;
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct LogEndBeside {
     disk: Arc<dyn Disk>,
-    identity: u64,
-    compactions: u32,
+    manifest: Manifest,
     /// The group before which everything is durable.
     end: u64,
 }
@@ -25,8 +24,7 @@ impl LogEndBeside {
     pub fn new(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Self {
         LogEndBeside {
             disk: disk.clone(),
-            identity: manifest.identity,
-            compactions: compactions(manifest),
+            manifest: manifest.clone(),
             end: manifest.log_end.group,
         }
     }
@@ -37,9 +35,7 @@ impl LogEndBeside {
     /// The disk's.
     pub fn look(&mut self) -> Result<u64, LogError> {
         let found = DurableEnd::read(&*self.disk)?;
-        let is_this =
-            |end: &DurableEnd| (end.identity, end.compactions) == (self.identity, self.compactions);
-        if let Some(found) = found.filter(is_this) {
+        if let Some(found) = found.filter(|end| end.is_of(&self.manifest)) {
             self.end = self.end.max(found.position.group);
         }
         Ok(self.end)

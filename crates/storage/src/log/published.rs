@@ -8,7 +8,11 @@
 //!
 //! A process that is killed leaves the file as it is: everything that was acknowledged is before that end, since the end is
 //! published before. A power cut may leave an older end, or none. Then less is shown until the database is opened again,
-//! and never what is not there.
+//! and never what is not there. (With [`DurableAt::Remote`](crate::engine::DurableAt::Remote) a group is acknowledged when the
+//! store has it, and published later, when it is stable here.)
+//!
+//! An end that is not the newest must not pass for it. So the file names the opening that publishes, by the manifest's
+//! incarnation, and a writer that cannot write the file removes it.
 //!
 //! Invariants: I1 (nothing beyond the end of what is stable here *and* acknowledged is ever published), I13 (no reader is
 //! known to the writer).
@@ -22,7 +26,11 @@ use crate::position::{self, POSITION_BYTES};
 use sardonyx_base::bytes::{u32_at, u64_at};
 use sardonyx_base::crc32c;
 use sardonyx_base::events;
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::user_code::message_of;
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The file, in the database's own directory.
@@ -43,6 +51,8 @@ pub struct DurableEnd {
     pub position: LogPosition,
     /// The number of compactions that the database has had: each replaces all pages.
     pub compactions: u32,
+    /// The manifest's incarnation at the opening that publishes.
+    pub opening: u32,
 }
 
 impl DurableEnd {
@@ -51,7 +61,19 @@ impl DurableEnd {
             identity: manifest.identity,
             position,
             compactions: compactions(manifest),
+            opening: manifest.incarnation,
         }
+    }
+
+    /// True if this is an end of the log of the manifest's database, since its last compaction.
+    pub fn is_of(&self, manifest: &Manifest) -> bool {
+        (self.identity, self.compactions) == (manifest.identity, compactions(manifest))
+    }
+
+    /// The same, and the last opening has published it: nothing that was acknowledged before the manifest was read is
+    /// behind it.
+    pub fn is_newest(&self, manifest: &Manifest) -> bool {
+        self.is_of(manifest) && self.opening == manifest.incarnation
     }
 
     fn encode(&self) -> [u8; BYTES] {
@@ -60,6 +82,7 @@ impl DurableEnd {
         bytes[8..16].copy_from_slice(&self.identity.to_le_bytes());
         bytes[16..16 + POSITION_BYTES].copy_from_slice(&position::encode(self.position));
         bytes[48..52].copy_from_slice(&self.compactions.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.opening.to_le_bytes());
         let checksum = crc32c::crc32c(&bytes);
         bytes[60..64].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -76,6 +99,7 @@ impl DurableEnd {
             identity: u64_at::<8, _>(bytes),
             position,
             compactions: u32_at::<48, _>(bytes),
+            opening: u32_at::<52, _>(bytes),
         })
     }
 
@@ -112,46 +136,63 @@ pub(crate) fn compactions(manifest: &Manifest) -> u32 {
 /// The file, for the one who writes the log.
 #[derive(Debug)]
 pub(crate) struct PublishedEnd {
-    file: Box<dyn DiskFile>,
+    disk: Arc<dyn Disk>,
+    /// Opened anew after a failure.
+    file: Mutex<Option<Box<dyn DiskFile>>>,
     /// Of which only the position changes.
     of: DurableEnd,
     has_failed: AtomicBool,
 }
 
 impl PublishedEnd {
-    /// Publishes where the log of a database that was just opened ends. `None` if that is impossible: then no
-    /// reader can follow, and the database works otherwise.
-    pub fn create(disk: &dyn Disk, manifest: &Manifest, end: LogPosition) -> Option<Self> {
-        let file = match disk.open(DURABLE_FILE, Access::Buffered, Create::IfAbsent) {
-            Ok(file) => file,
-            Err(error) => {
-                events::warn!(%error, "readers in other processes cannot follow the log");
-                return None;
-            }
-        };
+    /// Publishes where the log of a database that was just opened ends.
+    pub fn create(disk: &Arc<dyn Disk>, manifest: &Manifest, end: LogPosition) -> Self {
         let published = PublishedEnd {
-            file,
+            disk: disk.clone(),
+            file: Mutex::new(None),
             of: DurableEnd::of(manifest, end),
             has_failed: AtomicBool::new(false),
         };
         published.publish(end);
-        Some(published)
+        published
     }
 
     /// Everything before here is durable and acknowledged, or about to be. Called by one at a time, with one end after the
-    /// other.
+    /// other. If that fails, or the disk's code panics, the database works without, and readers are not misled.
     pub fn publish(&self, end: LogPosition) {
         let bytes = DurableEnd {
             position: end,
             ..self.of
         }
         .encode();
-        if let Err(error) = self.file.write_at(0, &bytes)
-            && !self.has_failed.swap(true, Ordering::Relaxed)
-        {
-            // The next group tries again. Said once: a full disk of some kinds refuses this for long.
-            events::warn!(%error, "readers in other processes do not see what is committed");
+        let cause = match catch_unwind(AssertUnwindSafe(|| self.write(&bytes))) {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(payload) => {
+                #[cfg(test)]
+                let payload = crate::exploration::mortal::unless_killed(payload);
+                message_of(payload)
+            }
+        };
+        // The end before this one must not pass for the newest.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.disk.remove(DURABLE_FILE))) {
+            let _ = message_of(payload);
         }
+        if !self.has_failed.swap(true, Ordering::Relaxed) {
+            // The next group tries again. Said once: a full disk of some kinds refuses this for long.
+            events::warn!(%cause, "readers in other processes do not see what is committed");
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), DiskError> {
+        let mut file = self.file.lock();
+        let open = match file.take() {
+            Some(open) => open,
+            None => (self.disk).open(DURABLE_FILE, Access::Buffered, Create::IfAbsent)?,
+        };
+        open.write_at(0, bytes)?;
+        *file = Some(open);
+        Ok(())
     }
 }
 
@@ -175,7 +216,8 @@ mod tests {
         let disk = SimulatedDisk::new(1, Faults::default());
         assert_eq!(DurableEnd::read(&disk).unwrap(), None, "no file");
         let manifest = Manifest::new(7);
-        let published = PublishedEnd::create(&disk, &manifest, end(1)).unwrap();
+        let any: Arc<dyn Disk> = Arc::new(disk.clone());
+        let published = PublishedEnd::create(&any, &manifest, end(1));
         for group in 2..9 {
             published.publish(end(group));
             let read = DurableEnd::read(&disk).unwrap().unwrap();

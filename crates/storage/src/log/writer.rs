@@ -185,10 +185,10 @@ impl LogWriter {
         }
     }
 
-    /// This log, whose durable end is published for readers in other processes, if that is possible.
+    /// This log, whose durable end is published for readers in other processes.
     #[must_use]
-    pub(crate) fn publishing(mut self, published: Option<PublishedEnd>) -> Self {
-        self.published = published;
+    pub(crate) fn publishing(mut self, published: PublishedEnd) -> Self {
+        self.published = Some(published);
         self
     }
 

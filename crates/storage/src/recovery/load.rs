@@ -19,6 +19,10 @@
 //!   older version is still there (in the free slot) and so is the log, that is enough and loses
 //!   nothing; else a block or the log is missing, and both are errors.
 //!
+//! *Beside a writer* the slots change under the reader: a slot of the survey is written anew as soon as its block has a
+//! newer version elsewhere. Then the slots are surveyed again, and the blocks that came out torn or too old are loaded
+//! from where they are now. That ends when no such block is left, or when two surveys find the same: then it is damage.
+//!
 //! Source: TPK paper, section 2, "Recovery" and "Performance" (reading with many disks).
 
 use super::error::RecoveryError;
@@ -37,6 +41,10 @@ use std::time::{Duration, Instant};
 /// Reading headers waits for the disk, not for the processor: more threads than processors.
 /// (A small file is not worth a thread.)
 const SURVEY_THREADS: usize = 8;
+
+/// So often a backup that a writer goes on with is surveyed. Each survey leaves fewer blocks, or the reader is slower than
+/// the writer and may as well begin anew.
+const SURVEYS_MAX: usize = 32;
 
 /// A version of a block: its header and its slot.
 type Version = (SlotHeader, u64);
@@ -66,13 +74,15 @@ struct Survey {
 }
 
 /// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is
-/// going to be built on, so it is made stable first; the time for that is added.
+/// going to be built on, so it is made stable first; the time for that is added. `beside_writer`: a
+/// writer may go on with the backup meanwhile.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
     store: &mut PageStore,
     workers: usize,
     mut make_stable: Option<&mut Duration>,
+    beside_writer: bool,
 ) -> Result<Vec<LoadedStripe>, RecoveryError> {
     let mut surveys = Vec::with_capacity(layouts.len());
     for &layout in layouts {
@@ -84,15 +94,28 @@ pub(super) fn load(
         }
         surveys.push(survey);
     }
-    store.grow_to(surveys.iter().map(Survey::store_pages).max().unwrap_or(0))?;
-    let mut loaded = load_blocks(&surveys, store, workers)?;
-    let mut stripes = Vec::with_capacity(surveys.len());
-    for survey in surveys {
-        let stripe = survey.layout.stripe;
-        let chosen = loaded.iter_mut().filter(|block| block.stripe == stripe);
-        stripes.push(judge(survey, chosen)?);
+    let mut loaded: Vec<_> = layouts.iter().map(|_| Loaded::default()).collect();
+    load_blocks(&surveys, &mut loaded, store, workers)?;
+    for _ in 1..SURVEYS_MAX {
+        let mut pairs = surveys.iter().zip(&loaded);
+        if !beside_writer || pairs.all(|(survey, loaded)| loaded.missing(survey).is_none()) {
+            break;
+        }
+        let mut again = Vec::with_capacity(layouts.len());
+        for before in &surveys {
+            again.push(survey(disk, before.layout)?.after(before));
+        }
+        let is_same = (surveys.iter().zip(&again)).all(|(before, after)| before.finds_same(after));
+        if is_same {
+            break;
+        }
+        surveys = again;
+        load_blocks(&surveys, &mut loaded, store, workers)?;
     }
-    Ok(stripes)
+    let stripes = surveys.into_iter().zip(loaded);
+    stripes
+        .map(|(survey, loaded)| judge(survey, loaded, beside_writer))
+        .collect()
 }
 
 fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError> {
@@ -179,6 +202,22 @@ fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
 }
 
 impl Survey {
+    /// This survey of a file that was surveyed before: which checkpoint was begun is not forgotten if its header is being
+    /// written over.
+    fn after(mut self, before: &Survey) -> Survey {
+        let both = [self.newest, before.newest].into_iter().flatten();
+        self.newest = both.max_by_key(|header| header.checkpoint);
+        self
+    }
+
+    /// True if no slot was written between two surveys.
+    fn finds_same(&self, other: &Survey) -> bool {
+        let of = |survey: &Survey| survey.file.as_ref().map(BackupFile::slots);
+        of(self) == of(other)
+            && self.versions == other.versions
+            && self.damaged_offsets == other.damaged_offsets
+    }
+
     /// The version that was written last, if it is whole: each is durable before the next is begun.
     fn written_last(&self) -> Option<Version> {
         let versions = self.versions.iter().flatten().copied();
@@ -200,25 +239,68 @@ impl Survey {
     }
 }
 
+/// What was loaded of a stripe.
+#[derive(Debug, Default)]
+struct Loaded {
+    /// By block.
+    chosen: Vec<Option<Version>>,
+    /// Slots whose block was torn when it was read last.
+    torn: Vec<u64>,
+}
+
+impl Loaded {
+    fn version(&self, block: u64) -> Option<SlotHeader> {
+        let chosen = self.chosen.get(block as usize).copied().flatten();
+        chosen.map(|(header, _)| header)
+    }
+
+    /// True if a block has no version, or one from before the last complete checkpoint.
+    fn lacks(&self, survey: &Survey, block: u64) -> bool {
+        let needed = survey.newest.map_or(0, |newest| newest.complete.number);
+        self.version(block)
+            .is_none_or(|header| header.checkpoint < needed)
+    }
+
+    /// The first block of the last complete checkpoint that is lacking.
+    fn missing(&self, survey: &Survey) -> Option<u64> {
+        let blocks = survey.newest.map_or(0, |newest| newest.complete.blocks);
+        (0..blocks).find(|&block| self.lacks(survey, block))
+    }
+}
+
 /// What was loaded of a block.
 #[derive(Debug)]
 struct LoadedBlock {
-    stripe: u32,
+    stripe: usize,
     block: u64,
     version: Option<Version>,
     /// Slots whose block was torn.
     torn: Vec<u64>,
 }
 
-/// The blocks of all stripes, in no order.
+/// A block that is to be loaded.
+struct Wanted<'a> {
+    stripe: usize,
+    block: u64,
+    survey: &'a Survey,
+    versions: &'a [Version],
+    place: &'a mut [u8],
+    /// True if the place has an older version.
+    is_filled: bool,
+}
+
+/// Loads the blocks of all stripes that are lacking.
 fn load_blocks(
     surveys: &[Survey],
+    into: &mut [Loaded],
     store: &mut PageStore,
     workers: usize,
-) -> Result<Vec<LoadedBlock>, RecoveryError> {
+) -> Result<(), RecoveryError> {
     let Some(first) = surveys.first() else {
-        return Ok(Vec::new());
+        return Ok(());
     };
+    let pages = surveys.iter().map(Survey::store_pages).max().unwrap_or(0);
+    store.grow_to(pages.max(store.pages()))?;
     let block_bytes = first.layout.block_bytes as usize;
     let sparse = store.is_sparse();
     let mut places: Vec<Option<&mut [u8]>> = store
@@ -227,19 +309,29 @@ fn load_blocks(
         .map(Some)
         .collect();
     let mut work = Vec::new();
-    for survey in surveys {
+    for (stripe, (survey, loaded)) in surveys.iter().zip(&*into).enumerate() {
         for (block, versions) in survey.versions.iter().enumerate() {
+            if !loaded.lacks(survey, block as u64) {
+                continue;
+            }
             let store_block = survey.layout.store_block(block as u64) as usize;
             // A stripe's only block may be empty and beyond the store's end.
             let place = places
                 .get_mut(store_block)
                 .and_then(Option::take)
                 .unwrap_or_default();
-            work.push((survey, block as u64, versions, place));
+            work.push(Wanted {
+                stripe,
+                block: block as u64,
+                survey,
+                versions,
+                place,
+                is_filled: loaded.version(block as u64).is_some(),
+            });
         }
     }
     // In the order of the slots, which is that of the file.
-    work.sort_unstable_by_key(|(_, _, versions, _)| versions.first().map(|&(_, slot)| slot));
+    work.sort_unstable_by_key(|wanted| wanted.versions.first().map(|&(_, slot)| slot));
     let work = Mutex::new(work.into_iter());
     let failed = AtomicBool::new(false);
     let load = || {
@@ -248,33 +340,44 @@ fn load_blocks(
         let mut aside = sparse.then(|| AlignedBuffer::zeroed(block_bytes));
         while !failed.load(Ordering::Relaxed) {
             let next = work.lock().next();
-            let Some((survey, block, versions, place)) = next else {
+            let Some(wanted) = next else {
                 break;
             };
-            let result = load_block(survey, block, versions, place, aside.as_deref_mut());
+            let result = load_block(wanted, aside.as_deref_mut());
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
             loaded.push(result?);
         }
         Ok::<_, DiskError>(loaded)
     };
-    let mut loaded = Vec::new();
-    for part in on_threads(workers, load) {
-        loaded.extend(part?);
+    for (survey, loaded) in surveys.iter().zip(&mut *into) {
+        let blocks = survey.versions.len().max(loaded.chosen.len());
+        loaded.chosen.resize(blocks, None);
+        loaded.torn.clear();
     }
-    Ok(loaded)
+    for part in on_threads(workers, load) {
+        for found in part? {
+            let loaded = &mut into[found.stripe];
+            loaded.torn.extend(found.torn);
+            loaded.chosen[found.block as usize] = found.version;
+        }
+    }
+    Ok(())
 }
 
 /// Reads a block's newest whole version to its place, directly or by way of `aside`.
-fn load_block(
-    survey: &Survey,
-    block: u64,
-    versions: &[Version],
-    place: &mut [u8],
-    mut aside: Option<&mut [u8]>,
-) -> Result<LoadedBlock, DiskError> {
+fn load_block(wanted: Wanted<'_>, mut aside: Option<&mut [u8]>) -> Result<LoadedBlock, DiskError> {
+    let Wanted {
+        survey,
+        versions,
+        place,
+        ..
+    } = wanted;
+    if wanted.is_filled {
+        place.fill(0);
+    }
     let mut loaded = LoadedBlock {
-        stripe: survey.layout.stripe,
-        block,
+        stripe: wanted.stripe,
+        block: wanted.block,
         version: None,
         torn: Vec::new(),
     };
@@ -308,25 +411,17 @@ fn copy_used_pages(from: &[u8], to: &mut [u8]) {
     }
 }
 
-fn judge<'a>(
+fn judge(
     survey: Survey,
-    loaded: impl Iterator<Item = &'a mut LoadedBlock>,
+    loaded: Loaded,
+    beside_writer: bool,
 ) -> Result<LoadedStripe, RecoveryError> {
-    let mut damaged_offsets = survey.damaged_offsets;
-    let mut chosen: Vec<Option<Version>> = vec![None; survey.versions.len()];
+    let mut damaged_offsets = survey.damaged_offsets.clone();
     let slot_bytes = survey.layout.slot_bytes();
-    for block in loaded {
-        chosen[block.block as usize] = block.version;
-        damaged_offsets.extend(block.torn.iter().map(|slot| slot * slot_bytes));
-    }
+    damaged_offsets.extend(loaded.torn.iter().map(|slot| slot * slot_bytes));
     damaged_offsets.sort_unstable();
-    let version = |block: u64| {
-        chosen
-            .get(block as usize)
-            .copied()
-            .flatten()
-            .map(|(h, _)| h)
-    };
+    let version = |block: u64| loaded.version(block);
+    let chosen = &loaded.chosen;
     let found = || chosen.iter().flatten().map(|(header, _)| header);
     let (complete, redo_start) = match &survey.newest {
         None => (CompleteCheckpoint::NONE, LogPosition::START),
@@ -349,9 +444,7 @@ fn judge<'a>(
                 )
             } else {
                 let complete = newest.complete;
-                let is_missing =
-                    |&b: &u64| version(b).is_none_or(|h| h.checkpoint < complete.number);
-                if let Some(block) = (0..complete.blocks).find(is_missing) {
+                if let Some(block) = loaded.missing(&survey) {
                     return Err(RecoveryError::MissingBlock {
                         file: survey.file_name,
                         block,
@@ -397,9 +490,14 @@ fn judge<'a>(
         .iter()
         .map(|version| version.map(|(_, slot)| slot))
         .collect();
+    let ring = match beside_writer {
+        // A slot may have had two of the blocks, one after the other; no checkpointer goes on with them.
+        true => SlotMap::new(),
+        false => SlotMap::resume(slots, report.slots),
+    };
     Ok(LoadedStripe {
         layout: survey.layout,
-        ring: SlotMap::resume(slots, report.slots),
+        ring,
         complete,
         newest_position: newest_position.unwrap_or(LogPosition::START),
         report,

@@ -172,7 +172,17 @@ fn recover_bounded(
         stable_time = started.elapsed();
     }
     let stable = (!options.dry_run).then_some(&mut stable_time);
-    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
+    // What is made stable has no writer beside it.
+    let beside_writer =
+        options.dry_run && (options.beside_writer || matches!(until, Until::Published(_)));
+    let stripes = load::load(
+        &**disk,
+        &layouts,
+        &mut store,
+        workers,
+        stable,
+        beside_writer,
+    )?;
     let load_time = started.elapsed();
 
     let archive = match (manifest.journal, until) {

@@ -16,6 +16,8 @@ pub enum Change {
     WriteDurable,
     Sync,
     Preallocate,
+    /// No change, and shown only by [`WatchedDisk::with_reads`]: a read at this offset.
+    Read(u64),
 }
 
 type Look = dyn Fn(&str, Change) -> Result<(), DiskError> + Send + Sync;
@@ -25,6 +27,7 @@ type Look = dyn Fn(&str, Change) -> Result<(), DiskError> + Send + Sync;
 pub struct WatchedDisk {
     inner: Arc<dyn Disk>,
     look: Arc<Look>,
+    reads: bool,
 }
 
 impl fmt::Debug for WatchedDisk {
@@ -42,7 +45,15 @@ impl WatchedDisk {
         WatchedDisk {
             inner: Arc::new(inner),
             look: Arc::new(look),
+            reads: false,
         }
+    }
+
+    /// The same, and `look` is called before each read, too.
+    #[allow(dead_code, reason = "not all tests that have this file read by it")]
+    pub fn with_reads(mut self) -> WatchedDisk {
+        self.reads = true;
+        self
     }
 }
 
@@ -55,7 +66,8 @@ impl Disk for WatchedDisk {
     ) -> Result<Box<dyn DiskFile>, DiskError> {
         (self.look)(name, Change::Open)?;
         let (file, look) = (self.inner.open(name, access, create)?, self.look.clone());
-        Ok(Box::new(WatchedFile { file, look }))
+        let reads = self.reads;
+        Ok(Box::new(WatchedFile { file, look, reads }))
     }
     fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
         (self.look)(from, Change::Rename)?;
@@ -86,6 +98,7 @@ impl Disk for WatchedDisk {
 struct WatchedFile {
     file: Box<dyn DiskFile>,
     look: Arc<Look>,
+    reads: bool,
 }
 
 impl fmt::Debug for WatchedFile {
@@ -102,6 +115,9 @@ impl WatchedFile {
 
 impl DiskFile for WatchedFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        if self.reads {
+            self.look(Change::Read(offset))?;
+        }
         self.file.read_at(offset, into)
     }
     fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {

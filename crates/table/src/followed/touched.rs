@@ -22,6 +22,9 @@ pub(super) const HASH: u64 = 1 << 32;
 /// All indexes.
 pub(super) const ALL: u64 = HASH | u32::MAX as u64;
 
+/// Maps with room for more entries are made anew: to clear one, and to walk it, takes as long as its room is large.
+const KEPT_MAX: usize = 64 << 10;
+
 /// Bytes of the word at a page's end.
 const WORD_BYTES: usize = 8;
 
@@ -47,6 +50,16 @@ impl Touched {
         space: &TableSpace,
         owners: &Owners,
     ) -> Result<(), RecordError> {
+        if [
+            self.rows.capacity(),
+            self.bitmaps.capacity(),
+            self.changed_use.capacity(),
+        ]
+        .into_iter()
+        .any(|entries| entries > KEPT_MAX)
+        {
+            *self = Touched::default();
+        }
         self.rows.clear();
         self.pages.clear();
         self.bitmaps.clear();
