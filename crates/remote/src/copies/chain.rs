@@ -13,10 +13,10 @@ use sardonyx_storage::remote_log::objects::RemotePlace;
 use sardonyx_storage::remote_log::store::{Appended, StoreError};
 use std::borrow::Cow;
 
-/// An entry longer than this is waited for as long as with any store.
+/// A longer entry is waited for as long as with any store.
 pub(super) const SHORT_BYTES_MAX: usize = 1 << 20;
 
-/// An item is looked at so often that is deleted beside.
+/// An item that other processes delete is created and looked at so often.
 const ATTEMPTS: u32 = 4;
 
 /// An item that is created once.

@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Appends wait while so many entries are copied; twice as many each time that there were more.
 const LAST_ENTRIES: usize = 64;
 
-/// Entries that are longer are copied beside the appends, so often that more of them come.
+/// For so many rounds appends do not wait for long entries: those are copied beside them.
 const ROUNDS_WITHOUT_LONG: u32 = 8;
 
 /// So many entries are read with one request.

@@ -40,8 +40,10 @@
 //!    with the log. If one entry differs it begins a new life ([`life`]), in which no request of before can change anything:
 //!    entries of the log are never deleted or replaced, but for the log's beginning. Late appends of P have numbers up to n,
 //!    which a copy that joined has. What an earlier life had is deleted, but for what may be a fence.
-//! 6. *An emptied copy is no copy.* It has not the mark of its life, and begins a new one. A connection to a store over TCP
-//!    goes to the store that it was opened with, and to no other one that is at the address later.
+//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is filled,
+//!    and begins a new one. A connection to a store over TCP goes to the store that it was opened with, and to no other one
+//!    that is at the address later. Other stores have no such number: one that is emptied under a running process is taken
+//!    for the copy that it was.
 //!
 //! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on another
 //! set. Of the objects of a copy that joins those are deleted that it had before it began to join and the log has not:

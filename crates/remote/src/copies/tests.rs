@@ -21,7 +21,7 @@ use sardonyx_storage::remote_log::store::{
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) const KEEPER: &str = "keeper";
 
@@ -449,6 +449,18 @@ fn a_copy_that_is_away_is_left_out_by_a_host_that_reads_or_deletes_and_by_no_too
     assert_eq!(sites.in_sync(), ["a"]);
 }
 
+/// Waits for something that comes by itself.
+fn until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "it does not come"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Two servers, of which one ends and comes back, and then the other one ends for good; with keys.
 #[test]
 fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
@@ -457,15 +469,16 @@ fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
         transport: Arc::new(Plain),
         token: None,
     };
-    let serve = |name: &str, address: &str| {
+    let serve = |name: &str, listener: &TcpListener| {
         let directory = home.path().join(name);
         let store = DirectoryLog::open(&directory, &RemoteOptions::default()).unwrap();
-        let listener = TcpListener::bind(address).unwrap();
-        let server = StoreServer::start(Arc::new(store), listener, trust()).unwrap();
-        let address = server.address().to_string();
-        (server, address)
+        let listener = listener.try_clone().unwrap();
+        StoreServer::start(Arc::new(store), listener, trust()).unwrap()
     };
-    let ((a, at_a), (b, at_b)) = (serve("a", "127.0.0.1:0"), serve("b", "127.0.0.1:0"));
+    // Each keeps its port while its server is away: then it is as one that gives no answer.
+    let listeners = [0; 2].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [at_a, at_b] = [0, 1].map(|nth: usize| listeners[nth].local_addr().unwrap());
+    let (a, b) = (serve("a", &listeners[0]), serve("b", &listeners[1]));
     std::fs::write(home.path().join("keys"), "07".repeat(32)).unwrap();
     let options = RemoteOptions {
         trust: Some(trust()),
@@ -476,7 +489,7 @@ fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
     let place = format!("copies:file:{};tcp://{at_a};tcp://{at_b}", keeper.display());
     let log = open(&place, &options).unwrap();
     let append = |number: u64| {
-        while log.append_at(number, &number.to_le_bytes()).is_err() {}
+        until(|| log.append_at(number, &number.to_le_bytes()).is_ok());
         assert_eq!(log.read(number).unwrap().unwrap(), number.to_le_bytes());
     };
     let in_sync = || {
@@ -487,10 +500,8 @@ fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
     drop(a);
     (20..40).for_each(append);
     assert_eq!(in_sync(), 1);
-    let (_a, _) = serve("a", &at_a);
-    while in_sync() < 2 {
-        std::thread::yield_now();
-    }
+    let _a = serve("a", &listeners[0]);
+    until(|| in_sync() == 2);
     drop(b);
     (40..60).for_each(append);
     for number in 1..60 {

@@ -353,14 +353,16 @@ fn registers_and_objects_of_two_hosts_are_one() {
 #[test]
 fn a_client_asks_no_other_store_than_the_one_it_was_opened_with() {
     let (kept, empty) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
-    let (server, address) = serve(&kept, None);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = |store: &Arc<MemoryStore>| {
+        let listener = listener.try_clone().unwrap();
+        StoreServer::start(store.clone(), listener, trust(None)).unwrap()
+    };
+    let server = at(&kept);
+    let address = server.address().to_string();
     let log = TcpLog::open(&address, &options(trust(None))).unwrap();
     log.append_at(1, b"one").unwrap();
     drop(server);
-    let at = |store: &Arc<MemoryStore>| {
-        let listener = TcpListener::bind(&address).unwrap();
-        StoreServer::start(store.clone(), listener, trust(None)).unwrap()
-    };
     let server = at(&empty);
     let error = log.append_at(2, b"two").unwrap_err();
     assert!(error.is_unclear(), "{error}");

@@ -39,7 +39,7 @@ pub fn recover_without_copy(
     }
     let workers = options.workers.clamp(1, WORKERS_MAX);
     let stable = (!options.dry_run).then_some(&mut stable_time);
-    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
+    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable, false)?;
     let load_time = started.elapsed();
     let (reader, needs) = open_log(disk, manifest, &stripes, None)?;
     let tail = (!options.dry_run).then(|| Tail {
