@@ -113,6 +113,9 @@ impl Engine {
             }
             None => {}
         }
+        if options.checkpoint == CheckpointPlace::Followers {
+            lacking::check_may_begin_anew(&*disk, &options)?;
+        }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
         let lock = take_lock(&disk, options.wait_for_lock)?;

@@ -240,6 +240,7 @@ impl CrateError for RemoteLogError {
             RemoteLogError::Entry { .. }
             | RemoteLogError::Chain { .. }
             | RemoteLogError::Hole { .. }
+            | RemoteLogError::Lost { .. }
             | RemoteLogError::Groups { .. }
             | RemoteLogError::Primary { .. }
             | RemoteLogError::Base { .. }
@@ -286,6 +287,7 @@ impl CrateError for OpenError {
             OpenError::Option { .. }
             | OpenError::FollowersWithoutStore
             | OpenError::FollowersWhileShared
+            | OpenError::FollowersWithPlaces
             | OpenError::StoreBehind
             | OpenError::StoreForked { .. }
             | OpenError::Lacking { .. }

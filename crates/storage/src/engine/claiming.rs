@@ -39,7 +39,7 @@ use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::{EntryOfGroups, entry_bytes};
 use crate::remote_log::entry::Entry;
 use crate::remote_log::known::Known;
-use crate::remote_log::shell::{Follower, RemoteWriter, ask};
+use crate::remote_log::shell::{Follower, RemoteWriter, ask, check_entry_before};
 use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
@@ -92,11 +92,11 @@ pub fn follow_store(
     // Until there is nothing here that is not compared: what follows can be followed.
     let join = || Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none());
     let joining = join()?;
-    let compared = joining.known.log;
+    let compared = joining.known;
     let replica = match joining.into_replica() {
         Ok(replica) => replica,
         Err(error) => {
-            lacking::begin_anew(home, options, remote, compared, error)?;
+            lacking::begin_anew(home, options, remote, &compared, error)?;
             join()?.into_replica()?
         }
     };
@@ -217,6 +217,8 @@ impl<'a> Joining<'a> {
                 .into());
             }
         };
+        let (store, at) = (&*remote.store, known.entry);
+        check_entry_before(store, known.identity, at, &remote.patience)?;
         let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
         let reader = reader_before_recovery(&disk, &manifest, known.log)?;
         Ok(Joining {
@@ -256,7 +258,7 @@ impl<'a> Joining<'a> {
                 (number, first)
             }
             OpenError::StoreForked { source }
-                if self.is_kept_aside()? && is_in_store(self.remote, self.manifest.identity)? =>
+                if self.is_kept_aside()? && is_in_store(self.remote, &self.known)? =>
             {
                 events::warn!(
                     error = %source,
@@ -268,8 +270,7 @@ impl<'a> Joining<'a> {
             }
             // All that is here was compared, or is kept aside.
             error @ OpenError::Recovery(_) if self.local.is_none() && !self.is_anew => {
-                let compared = self.known.log;
-                lacking::begin_anew(self.home, self.options, self.remote, compared, error)?;
+                lacking::begin_anew(self.home, self.options, self.remote, &self.known, error)?;
                 self.is_anew = true;
                 return self.begun_again();
             }

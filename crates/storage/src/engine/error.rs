@@ -83,6 +83,12 @@ pub enum OpenError {
         "a database that several processes share takes its checkpoints itself: open it alone to leave them to followers"
     )]
     FollowersWhileShared,
+    /// The checkpoints of a database with parts in other directories were to be left to followers.
+    #[error(
+        "a database that leaves its checkpoints to followers begins anew from the store when its own log is not enough, and \
+         so has all of its parts in its own directory: move the log and the stripes back, or take the checkpoints here"
+    )]
+    FollowersWithPlaces,
     /// A log in a store was asked for where it cannot be.
     #[error("the log cannot be in a store: {reason}")]
     StoreImpossible {
@@ -106,11 +112,12 @@ pub enum OpenError {
         /// What recovery found.
         source: RecoveryError,
     },
-    /// The checkpoints were left to followers, and the directory alone is not enough any more.
+    /// The directory alone is not enough: its checkpoints were left to followers, or a part of it is lost. It does not begin
+    /// anew, since the store has no way to all that is here.
     #[error(
         "this directory alone cannot be recovered ({source}), and it does not begin anew from the store by itself, since \
-         parts of it are elsewhere, or the store has neither a whole base nor its whole log: restore the store, or name \
-         an absent or empty directory, which is made from the store"
+         parts of it are elsewhere, or the store lacks a part of what was here: it has no whole base, or not each entry \
+         that follows it. Nothing is deleted: restore the store; an absent or empty directory is made of what the store has"
     )]
     Lacking {
         /// What recovery found.

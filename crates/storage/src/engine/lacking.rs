@@ -1,8 +1,9 @@
-//! A directory whose checkpoints were left to followers, and whose log no longer reaches back to the backup that it has:
-//! all that is missing is in the store, so it begins anew from there, as a new directory does.
+//! A directory whose log no longer reaches back to the backup that it has, since its checkpoints were left to followers, or
+//! a part of it is lost: all that is missing is in the store, so it begins anew from there, as a new directory does.
 //!
-//! It does so only if the store has all that is here, which is so behind a claim, and if what is left of the log is whole to
-//! its end: a tail behind damage may be in no other place.
+//! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries, and if
+//! what is left of the log here is whole to the end that was recorded: a tail behind damage may be in no other place.
+//! What is here and not yet in the store was put there by the claim, or refuses to follow.
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 //!
@@ -14,13 +15,14 @@ use super::lagging::may_begin_anew;
 use super::opening::{self, Ready, Writers};
 use super::{OpenError, RemoteLog, StorageOptions, marks};
 use crate::disk::Disk;
-use crate::log::LogPosition;
 use crate::log::reader::LogReader;
 use crate::manifest::Manifest;
 use crate::places::{self, Hold};
-use crate::recovery::RecoveryError;
+use crate::recovery::{RecoveryError, check_recorded_end};
+use crate::remote_log::RemoteLogError;
+use crate::remote_log::known::Known;
 use crate::remote_log::position::EntryPosition;
-use crate::remote_log::shell::ask_boundary;
+use crate::remote_log::shell::Follower;
 use sardonyx_base::events;
 use std::sync::Arc;
 
@@ -37,10 +39,10 @@ pub(super) fn claim_and_open(
     match opening::open(home, options, Writers::Alone) {
         Ok(ready) => Ok((claimed, ready)),
         Err(error) => {
-            let end = claimed.known.log;
+            let known = claimed.known;
             // Its fence stays; the next claim puts another behind it.
             drop(claimed);
-            begin_anew(home, options, remote, end, error)?;
+            begin_anew(home, options, remote, &known, error)?;
             let claimed = claim(home, options, remote)?;
             let ready = opening::open(home, options, Writers::Alone)?;
             Ok((claimed, ready))
@@ -48,34 +50,52 @@ pub(super) fn claim_and_open(
     }
 }
 
-/// Has a directory begin anew whose recovery failed since it lacks what the store has. The store has what is here, and the
-/// log from `compared` on is looked at for damage.
+/// Has a directory begin anew whose recovery failed since it lacks what the store has. The log here is in the store up to
+/// the known place, as far as it was compared; the rest is looked at for damage.
 ///
 /// # Errors
 /// The one given, if that is not why; [`OpenError::Lacking`] if the directory cannot begin anew by itself; the store's, the
-/// disk's; the log here is damaged.
+/// disk's; the log here is damaged, or its end is lost.
 pub(super) fn begin_anew(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
     remote: &RemoteLog,
-    compared: LogPosition,
+    known: &Known,
     error: OpenError,
 ) -> Result<(), OpenError> {
     let source = lack(error)?;
     let manifest = Manifest::read(&**home)?;
     {
         let (disk, _places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
-        let mut rest = LogReader::open(&disk, manifest.log_layout(), compared)?;
+        let mut rest = LogReader::open(&disk, manifest.log_layout(), known.log)?;
         while rest.next_group()?.is_some() {}
+        // What is lost here may be in no other place.
+        check_recorded_end(&*disk, &manifest, rest.position())?;
     }
-    if !may_begin_anew(&manifest, options) || !is_in_store(remote, manifest.identity)? {
+    if !may_begin_anew(&manifest, options) || !is_in_store(remote, known)? {
         return Err(OpenError::Lacking { source });
     }
     events::warn!(
         error = %source,
-        "the checkpoints of this directory were left to followers: it begins anew from the store"
+        "this directory alone cannot be recovered, and the store has all of it: it begins anew from there"
     );
     marks::begin_anew(&**home)
+}
+
+/// Refuses to leave the checkpoints of a database to followers that could not begin anew: before anything is done.
+pub(super) fn check_may_begin_anew(
+    home: &dyn Disk,
+    options: &StorageOptions,
+) -> Result<(), OpenError> {
+    let may = match Manifest::read(home) {
+        Ok(manifest) => may_begin_anew(&manifest, options),
+        // A new one is made by the options; what is damaged is found when it is opened.
+        Err(_) => options.directories.is_empty(),
+    };
+    match may {
+        true => Ok(()),
+        false => Err(OpenError::FollowersWithPlaces),
+    }
 }
 
 /// The lack of the directory, if that is the error: log that was freed, and a backup that is older. A crash tears at most
@@ -101,14 +121,29 @@ fn damaged(error: &RecoveryError) -> usize {
     }
 }
 
-/// True if the store has all that a new directory is made of: its newest base, read and whole, or its log from the
-/// beginning on. What is here is deleted only then.
-pub(super) fn is_in_store(remote: &RemoteLog, identity: u64) -> Result<bool, OpenError> {
-    match newest_base(remote, identity, |_| true)? {
-        Some((name, _)) => check_base(remote, identity, &name, |_| ()).map(|_| true),
-        None => {
-            let boundary = ask_boundary(&*remote.store, identity, &remote.patience)?;
-            Ok(boundary.next == EntryPosition::START.next)
+/// True if the store has all that a new directory is made of, up to what is known here: its newest base, read and whole,
+/// or its log's beginning, and every entry between that and the known place. What is here is deleted only then.
+pub(super) fn is_in_store(remote: &RemoteLog, known: &Known) -> Result<bool, OpenError> {
+    let begin = match newest_base(remote, known.identity, |_| true)? {
+        Some((name, head)) => {
+            check_base(remote, known.identity, &name, |_| ())?;
+            head.known.entry
+        }
+        None => EntryPosition::START,
+    };
+    let (from, to) = match begin.next <= known.entry.next {
+        true => (begin, known.entry),
+        // The base is of this log if what follows here leads to it.
+        false => (known.entry, begin),
+    };
+    let mut follower = Follower::new(remote.store.clone(), known.identity, from, remote.patience);
+    while follower.position().next < to.next {
+        match follower.next_entry() {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(RemoteLogError::BehindBoundary { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
     }
+    // With the checksum of the last entry, and so of all.
+    Ok(follower.position() == to)
 }

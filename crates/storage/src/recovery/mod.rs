@@ -385,7 +385,10 @@ fn check_end(
 }
 
 /// Of the groups that mark a clean close nothing is missing, so transactions are compared.
-fn check_recorded_end(
+///
+/// # Errors
+/// [`RecoveryError::LogCutShort`] if the log that ends here has fewer transactions than were recorded.
+pub(crate) fn check_recorded_end(
     disk: &dyn Disk,
     manifest: &Manifest,
     end: LogPosition,

@@ -12,7 +12,7 @@ pub enum RemoteLogError {
     /// Another owner has the log; what was not acknowledged until here did not happen (I12).
     #[error(
         "entry {number} of the log is another owner's, of epoch {epoch}: this one was superseded, and nothing more that \
-         it does is durable; what it had not acknowledged did not happen. It can come back as a standby"
+         it does is durable; what it had not acknowledged did not happen. It can come back and follow"
     )]
     Fenced {
         /// Where its next entry should have gone.
@@ -112,6 +112,16 @@ pub enum RemoteLogError {
         number: u64,
         /// The first one after it that is there.
         found: u64,
+    },
+    /// The entry before the place from which a directory goes on is missing, or another one is there.
+    #[error(
+        "entry {number} of the log is missing, or another one is there; this directory recorded that the store had it: the \
+         store was restored to an older state, or lost entries. Nothing is changed. Restore it in the store; or make a \
+         database of its own of this directory by `sardonyx backup DIRECTORY NEW`, which can be served with another place"
+    )]
+    Lost {
+        /// Which.
+        number: u64,
     },
     /// The boundary is damaged.
     #[error("the log's boundary is damaged: {source}")]

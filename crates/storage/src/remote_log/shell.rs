@@ -7,7 +7,7 @@ use super::RemoteLogError;
 use super::ahead::Ahead;
 use super::claim::{Claim, Claiming};
 use super::entry::{Entry, EntryBuilder};
-use super::exchange::Machine;
+use super::exchange::{Doubts, Machine};
 use super::owner::Owner;
 use super::position::EntryPosition;
 use super::reader::{Read, Reader, decode_boundary};
@@ -138,6 +138,39 @@ pub fn ask_boundary(
 ) -> Result<EntryPosition, RemoteLogError> {
     let stored = ask(patience, || store.read_register(Register::Boundary))?;
     Ok(decode_boundary(identity, stored.as_ref())?.position)
+}
+
+/// Refuses a store that no longer has the entry before this place, which it had, and did not delete: the entries before
+/// that may be lost, too, and what is appended behind them could not be read.
+///
+/// # Errors
+/// [`RemoteLogError::Lost`]; the entry is damaged; the store's.
+pub(crate) fn check_entry_before(
+    store: &dyn RemoteStore,
+    identity: u64,
+    at: EntryPosition,
+    patience: &Patience,
+) -> Result<(), RemoteLogError> {
+    let number = at.next - 1;
+    if number < EntryPosition::START.next {
+        return Ok(());
+    }
+    let mut doubts = Doubts::default();
+    loop {
+        let found = ask(patience, || store.read(number))?.map(Entry::decode);
+        let error = match found {
+            Some(Ok(entry)) if entry.head().position_after() == at => return Ok(()),
+            Some(Err(_)) if doubts.again() => continue,
+            Some(Err(source)) => RemoteLogError::Entry { number, source },
+            Some(Ok(_)) | None => RemoteLogError::Lost { number },
+        };
+        // Asked afterwards: what is before the boundary may be deleted at any moment.
+        let first = ask_boundary(store, identity, patience)?.next;
+        return match first > number {
+            true => Ok(()),
+            false => Err(error),
+        };
+    }
 }
 
 /// So many looks in a row that find no entry, and the list is asked whether one is missing: a list costs more than a look.
@@ -341,7 +374,7 @@ impl RemoteWriter {
 }
 
 /// Deletes what is before this place of this database's log. Nobody may need it any more: neither a checkpoint that is
-/// kept, nor a standby.
+/// kept, nor a follower.
 ///
 /// # Errors
 /// The store's. What is left is deleted by the next call.

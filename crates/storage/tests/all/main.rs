@@ -28,4 +28,5 @@ mod store_following;
 mod store_forks;
 mod store_hosts;
 mod store_log;
+mod store_lost;
 mod store_makers;

@@ -1,6 +1,7 @@
 //! A database whose log is in a store that loses answers, on simulated disks.
 
 use sardonyx_base::random::Random;
+use sardonyx_storage::checkpoint::CheckpointPlace;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     DurableAt, Engine, OpenError, Opened, RemoteLog, Replica, StorageOptions, follow_store,
@@ -224,6 +225,14 @@ pub fn options(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOptions {
     }
 }
 
+/// The same with the checkpoints left to followers.
+pub fn left_to_followers(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOptions {
+    StorageOptions {
+        checkpoint: CheckpointPlace::Followers,
+        ..options(store, durable_at)
+    }
+}
+
 /// A database that is open.
 pub struct Primary {
     pub engine: Engine,
@@ -305,6 +314,11 @@ impl Primary {
         self.engine.record_end();
         self.engine.stop();
     }
+}
+
+/// Whether it has the numbers from 1 on.
+pub fn has_all(primary: &Primary, last: u64) -> bool {
+    (1..=last).all(|number| primary.has(number))
 }
 
 /// The same, but what the store does not answer at once is given up.
