@@ -149,7 +149,9 @@ impl CrateError for JournalError {
 impl CrateError for CheckpointError {
     fn kind(&self) -> Kind {
         match self {
-            CheckpointError::Disk(error) => error.kind(),
+            CheckpointError::Disk(error) | CheckpointError::Unrecorded { cause: error } => {
+                error.kind()
+            }
             CheckpointError::Store(error) => error.kind(),
             CheckpointError::Journal(error) => error.kind(),
             CheckpointError::Waiting { .. } => Error::Full,

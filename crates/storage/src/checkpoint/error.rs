@@ -59,6 +59,12 @@ pub enum CheckpointError {
         /// What it found last.
         cause: Arc<CheckpointError>,
     },
+    /// How far a store has the log cannot be written down, so what it has is not freed.
+    #[error("how far the store has the log cannot be written down here: {cause}")]
+    Unrecorded {
+        /// Why.
+        cause: DiskError,
+    },
     /// The log is freed by the store that has it, and that gives no answer.
     #[error("the log here is freed by the store that has it, and that gives no answer: {reason}")]
     StoreAway {

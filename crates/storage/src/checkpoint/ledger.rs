@@ -6,12 +6,13 @@
 //! Invariant: I6 (the log is freed only up to what every entry allows).
 
 use super::{CheckpointError, Checkpointer};
+use crate::disk::DiskError;
 use crate::log::segment::Segments;
 use crate::log::supply::SegmentSupply;
 use crate::log::{LogError, LogPosition, Lsn};
 use sardonyx_base::events;
 use sardonyx_base::sync::{Condvar, Mutex};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// What is known of a database's checkpoints.
@@ -23,6 +24,14 @@ pub(super) struct Ledger {
     entries: Mutex<Vec<Entry>>,
     changed: Condvar,
     is_of_store: bool,
+    record: OnceLock<Weak<dyn RecordsStore>>,
+}
+
+/// What writes down here how far a store has the log.
+pub trait RecordsStore: Send + Sync + std::fmt::Debug {
+    /// Room is wanted in the log: writes down all that the store has, if that is stable here. If it is not yet, the supply
+    /// of segments looks again when it is.
+    fn record_now(&self);
 }
 
 /// The state of a stripe, or of a store, as others see it.
@@ -38,6 +47,8 @@ pub(super) struct Entry {
     bytes: u64,
     /// A checkpoint is wanted that has everything before this place.
     wanted: Option<LogPosition>,
+    /// Of a store: room was wanted where the log was here, and what is before is not all dispensable yet.
+    room_for: Option<LogPosition>,
     failure: Option<Arc<CheckpointError>>,
     /// It waits for room on the disk.
     waiting: Option<Waiting>,
@@ -85,6 +96,7 @@ impl Entry {
             blocks: 0,
             bytes: 0,
             wanted: None,
+            room_for: None,
             failure: None,
             waiting: None,
             attempts_failed: 0,
@@ -109,11 +121,18 @@ impl Entry {
     /// The place from which the log is needed without what is dispensable, and the one that answers the wish for room.
     fn free_what_is_dispensable(&mut self) -> (LogPosition, LogPosition) {
         self.needed_from = self.needed_from.max(self.dispensable_before);
-        match self.wanted {
-            None => (self.needed_from, self.complete_from),
+        let needed = self.needed_from.group;
+        self.room_for = self.room_for.filter(|place| place.group > needed);
+        match self.is_wanted() {
+            false => (self.needed_from, self.complete_from),
             // More will be freed.
-            Some(_) => (self.needed_from, self.needed_from),
+            true => (self.needed_from, self.needed_from),
         }
+    }
+
+    /// True if something is wanted that is not there yet.
+    fn is_wanted(&self) -> bool {
+        self.wanted.is_some() || self.room_for.is_some()
     }
 }
 
@@ -136,7 +155,13 @@ impl Ledger {
             entries: Mutex::new(entries),
             changed: Condvar::new(),
             is_of_store,
+            record: OnceLock::new(),
         }
+    }
+
+    /// Says what writes down how far the store has the log.
+    pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
+        let _ = self.record.set(record);
     }
 
     /// True if the checkpoints are left to those who follow the log in a store.
@@ -159,12 +184,27 @@ impl Ledger {
                 entry.wanted = entry.wanted.max(Some(position));
                 entry.try_now = true;
             }
+            if self.is_of_store {
+                entry.room_for = entry.room_for.max(Some(position));
+            }
         }
         let of_store = entries.first_mut().filter(|_| self.is_of_store);
         let freed = of_store.map(Entry::free_what_is_dispensable);
         drop(entries);
         if let Some((needed_from, answered)) = freed {
             self.free(needed_from.lsn, answered);
+        }
+        self.record_for_room();
+    }
+
+    /// Has it be written down how far the store has the log, if room waits for that alone.
+    fn record_for_room(&self) {
+        let entries = self.entries.lock();
+        let of_store = entries.first().filter(|_| self.is_of_store);
+        let waits = of_store.is_some_and(|e| e.wanted.is_none() && e.room_for.is_some());
+        drop(entries);
+        if waits && let Some(record) = self.record.get().and_then(Weak::upgrade) {
+            record.record_now();
         }
     }
 
@@ -314,7 +354,7 @@ impl Ledger {
     // What puts the log into a store says.
 
     /// The store has the log up to `end`, and that it has what is before `recorded` is written down here. The log goes up
-    /// to there when room is wanted: until then an opening finds here what it needs.
+    /// to there when room, or a checkpoint, is wanted: until then an opening finds here what it needs.
     pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
         if !self.is_of_store {
             return;
@@ -325,13 +365,37 @@ impl Ledger {
         };
         entry.complete_from = entry.complete_from.max(end);
         entry.dispensable_before = entry.dispensable_before.max(recorded);
-        if entry.wanted.is_none() {
+        if !entry.is_wanted() {
             return;
         }
         entry.wanted = entry.wanted.filter(|wanted| wanted.group > end.group);
         let (needed_from, answered) = entry.free_what_is_dispensable();
         drop(entries);
         self.free(needed_from.lsn, answered);
+    }
+
+    /// How far the store has the log could not be written down; or was.
+    pub fn is_unrecorded(&self, error: Option<DiskError>) {
+        if !self.is_of_store {
+            error.iter().for_each(|error| {
+                events::warn!(%error, "how far the store has the log is not recorded");
+            });
+            return;
+        }
+        let mut entries = self.entries.lock();
+        let Some(entry) = entries.first_mut() else {
+            return;
+        };
+        let before = entry.waiting.take();
+        entry.waiting = error.map(|cause| {
+            if before.is_none() {
+                events::warn!(error = %cause, "how far the store has the log is not recorded");
+            }
+            Waiting {
+                since: before.map_or_else(Instant::now, |before| before.since),
+                cause: Arc::new(CheckpointError::Unrecorded { cause }),
+            }
+        });
     }
 
     /// The store gives no answer for this reason; or does again.
@@ -405,11 +469,13 @@ impl Ledger {
 
     /// Whether something is wanted that is not there yet.
     pub fn is_wanted(&self) -> bool {
-        self.entries.lock().iter().any(|e| e.wanted.is_some())
+        self.entries.lock().iter().any(Entry::is_wanted)
     }
 
-    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`].
+    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`]. What waits only to be
+    /// written down is tried first.
     pub fn obstacle(&self) -> Option<Arc<str>> {
+        self.record_for_room();
         let entries = self.entries.lock();
         let failed = entries.iter().find_map(|entry| entry.failure.as_deref());
         let waits = entries.iter().find_map(|entry| entry.waiting.as_ref());
@@ -421,6 +487,11 @@ impl Ledger {
                 format!("nothing can be freed, because checkpointing stopped: {error}")
             }
             // What to do comes first: the text may be cut off.
+            (None, Some(Waiting { cause, .. }))
+                if matches!(**cause, CheckpointError::Unrecorded { .. }) =>
+            {
+                format!("see to the disk and try again ({cause})")
+            }
             (None, Some(Waiting { cause, .. })) => {
                 format!("free disk space and try again (the checkpoint waits: {cause})")
             }

@@ -42,7 +42,7 @@ mod stage;
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
-pub use ledger::{CheckpointTotals, Waiting};
+pub use ledger::{CheckpointTotals, RecordsStore, Waiting};
 pub use place::CheckpointPlace;
 pub use stage::CheckpointStage;
 

@@ -16,8 +16,9 @@
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
 use super::interval::CheckpointInterval;
-use super::ledger::{CheckpointTotals, Entry, Ledger, Waiting};
+use super::ledger::{CheckpointTotals, Entry, Ledger, RecordsStore, Waiting};
 use super::{CheckpointError, Checkpointer, Progress};
+use crate::disk::DiskError;
 use crate::drive::Drive;
 use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
@@ -29,7 +30,7 @@ use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::user_code::message_of;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How long a stripe with a thread of its own waits before it tries again what found no room. A
@@ -147,6 +148,17 @@ impl CheckpointStage {
     pub fn store_is_away(&self, reason: Option<Arc<str>>) {
         self.ledger.store_is_away(reason);
     }
+
+    /// Says what writes down how far the store has the log.
+    pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
+        self.ledger.set_record(record);
+    }
+
+    /// How far the store has the log could not be written down, for this reason; or was.
+    pub fn is_unrecorded(&self, error: Option<DiskError>) {
+        self.ledger.is_unrecorded(error);
+    }
+
     /// The number of stripes, and so of threads.
     pub fn stripes(&self) -> usize {
         self.stripes.len()

@@ -121,6 +121,7 @@ impl Remote {
         let (commit, closing) = (commit.clone(), self.closing.clone());
         let stage = self.stage.clone();
         let durable_at = self.durable_at;
+        copy.serve(&commit);
         if durable_at == DurableAt::Remote {
             let commit = commit.clone();
             threads.spawn("log-sync", move || commit.run_behind());

@@ -111,6 +111,8 @@ struct State {
     signalled: bool,
     /// What hinders the checkpoints has changed since the last step.
     looking: bool,
+    /// That changes when more of the log is stable here.
+    waits_for_stable: bool,
     /// The last attempt found no room; it was to prepare segments up to here.
     failed_for: Option<Lsn>,
     /// A checkpoint was asked for that has everything before this group.
@@ -137,6 +139,13 @@ impl State {
         (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
     }
 
+    /// More of the log is stable here. Returns whether that was waited for.
+    fn is_more_stable(&mut self) -> bool {
+        let waited = std::mem::take(&mut self.waits_for_stable);
+        self.looking |= waited;
+        waited
+    }
+
     fn reach(&mut self, at: LogPosition) {
         if (at.group, at.lsn) > (self.at.group, self.at.lsn) {
             self.at = at;
@@ -157,6 +166,7 @@ impl SegmentSupply {
             waited_for: Lsn(0),
             signalled: false,
             looking: false,
+            waits_for_stable: false,
             failed_for: None,
             asked: None,
             freed: 0,
@@ -346,10 +356,15 @@ impl SegmentSupply {
     pub fn advance(&self, at: LogPosition) {
         let mut state = self.state.lock();
         state.reach(at);
+        let looks = state.is_more_stable();
         let wanted = self.wanted_end(&state);
         // What found no room just now is tried again when something was freed, or somebody waits.
         if self.segments.prepared_end() < wanted && state.failed_for != Some(wanted) {
-            self.signal(state);
+            return self.signal(state);
+        }
+        drop(state);
+        if looks {
+            self.wanted.notify_one();
         }
     }
 
@@ -544,6 +559,18 @@ impl SegmentSupply {
         // No new attempt: on a full disk it would take the room that the checkpoint is given.
         self.state.lock().looking = true;
         self.wanted.notify_one();
+    }
+
+    /// What [`FreesLog::obstacle`] says may change when more of the log is stable here.
+    pub(crate) fn look_again_when_stable(&self) {
+        self.state.lock().waits_for_stable = true;
+    }
+
+    /// More of the log is stable here than before, although no more of it is durable.
+    pub(super) fn is_more_stable(&self) {
+        if self.state.lock().is_more_stable() {
+            self.wanted.notify_one();
+        }
     }
 
     /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written

@@ -234,6 +234,11 @@ impl LogWriter {
         &self.segments
     }
 
+    /// What keeps its segments prepared.
+    pub(crate) fn supply(&self) -> &Arc<SegmentSupply> {
+        &self.room
+    }
+
     /// The end of the durable log.
     pub fn durable(&self) -> LogPosition {
         self.state.end().position

@@ -8,7 +8,7 @@
 //! go on when it answers. Only another owner, or what contradicts the log here, closes it.
 //!
 //! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
-//! now and then ([`record_bytes`]).
+//! now and then ([`record_bytes`]), and when the log is full ([`super::record`]).
 //!
 //! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy limits
 //! transactions to less. Where the copy follows, the log here has to hold what the store has not yet taken: when it is
@@ -18,15 +18,16 @@ use super::RemoteLogError;
 use super::entry::EntryBuilder;
 use super::in_store::InStore;
 use super::known::Known;
+use super::record::Record;
 use super::shell::RemoteWriter;
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;
 use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
-use crate::log::segment::{LogPin, Segments};
+use crate::log::segment::Segments;
 use crate::log::writer::{LogWriter, RemoteCopy};
-use crate::log::{LogError, LogLayout, LogPosition};
+use crate::log::{LogError, LogLayout};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
 use sardonyx_base::sync::Mutex;
@@ -113,15 +114,8 @@ pub struct StoreCopy {
     writer: RemoteWriter,
     known: Known,
     disk: Arc<dyn Disk>,
-    /// Keeps the log from what is recorded on.
-    pin: Option<LogPin>,
-    unrecorded_bytes: u64,
-    record_bytes: u64,
     entry_bytes: u64,
-    /// To be recorded when it is stable here.
-    to_record: Option<Known>,
-    /// The end of the log that is recorded as the store's.
-    recorded: LogPosition,
+    record: Arc<Record>,
     closing: Arc<Closing>,
     in_store: Arc<InStore>,
     stage: Arc<CheckpointStage>,
@@ -138,17 +132,13 @@ impl StoreCopy {
         closing: Arc<Closing>,
     ) -> Self {
         let log_bytes = segments.segments_max() * segments.layout().segment_bytes;
-        stage.store_has(known.log, known.log);
+        let between = record_bytes(log_bytes);
         StoreCopy {
             entry_bytes: entry_bytes(writer.entry_bytes_max(), log_bytes),
             writer,
-            pin: segments.pin(known.log.lsn),
             known,
+            record: Record::new(known, disk.clone(), stage.clone(), segments, between),
             disk,
-            unrecorded_bytes: 0,
-            record_bytes: record_bytes(log_bytes),
-            to_record: None,
-            recorded: known.log,
             in_store: Arc::new(InStore::at(known.log)),
             closing,
             stage,
@@ -165,44 +155,22 @@ impl StoreCopy {
         &self.known
     }
 
+    /// This log is the one of which the store is a copy: when it is full, what the store has is written down.
+    pub fn serve(&self, log: &Arc<LogWriter>) {
+        self.record.serve(log);
+    }
+
     /// Behind an entry that is in the store, and these groups here.
     fn is_there(&mut self, last: &GroupHeader, bytes: u64, time: Duration) {
         self.known.entry = self.writer.position();
         self.known.log = last.next_position();
         self.in_store.has(self.known.log, time);
-        self.stage.store_has(self.known.log, self.recorded);
-        self.unrecorded_bytes += bytes;
-        if self.unrecorded_bytes >= self.record_bytes && self.to_record.is_none() {
-            self.unrecorded_bytes = 0;
-            self.to_record = Some(self.known);
-        }
-    }
-
-    /// The groups below this number are stable here: writes down how far the store has the log, if that is due.
-    fn record_below(&mut self, below: u64) {
-        if self.to_record.is_some_and(|known| known.log.group <= below) {
-            self.record();
-        }
+        self.record.store_has(self.known, bytes);
     }
 
     /// All that the store has is stable here, and nothing more comes: it is written down.
     pub fn record_all(&mut self) {
-        self.to_record = Some(self.known);
-        self.record();
-    }
-
-    /// Writes down what is to be recorded. If that fails the log is kept from where it was recorded before.
-    fn record(&mut self) {
-        let Some(known) = self.to_record else { return };
-        match known.write(&*self.disk) {
-            Ok(()) => {
-                self.to_record = None;
-                self.recorded = known.log;
-                self.stage.store_has(self.known.log, known.log);
-                self.pin.iter().for_each(|pin| pin.advance(known.log.lsn));
-            }
-            Err(error) => events::warn!(%error, "how far the store has the log is not recorded"),
-        }
+        self.record.write_all();
     }
 
     /// Puts into the store what is durable here, until that is closed and all of it is there. The body of a thread.
@@ -246,7 +214,7 @@ impl StoreCopy {
                 Some(entry) => {
                     self.put_patiently(entry)?;
                     // It was stable here before it was begun.
-                    self.record_below(u64::MAX);
+                    self.record.write_below(u64::MAX);
                 }
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
@@ -256,11 +224,6 @@ impl StoreCopy {
                 },
             }
         }
-    }
-
-    fn is_away(&self, reason: Option<Arc<str>>) {
-        self.in_store.is_away(reason.clone());
-        self.stage.store_is_away(reason);
     }
 
     /// Puts an entry into the store, however long that takes while the database is open.
@@ -277,7 +240,8 @@ impl StoreCopy {
                         events::warn!(waited = ?began.elapsed(), "the log's store answers again");
                     }
                     if is_away {
-                        self.is_away(None);
+                        self.in_store.is_away(None);
+                        self.stage.store_is_away(None);
                     }
                     self.is_there(&last, bytes, began.elapsed());
                     return Ok(());
@@ -286,7 +250,12 @@ impl StoreCopy {
                     if error.is_unclear() && self.closing.is_waited_for(&patience.time_limit) =>
                 {
                     is_away = true;
-                    self.is_away(Some(error.to_string().into()));
+                    let reason: Arc<str> = error.to_string().into();
+                    self.in_store.is_away(Some(reason.clone()));
+                    // One lost answer is no reason to refuse a caller that needs room in a full log, or a checkpoint.
+                    if began.elapsed() >= patience.away_after() {
+                        self.stage.store_is_away(Some(reason));
+                    }
                     if told.is_due(Instant::now()) {
                         events::warn!(%error, waited = ?began.elapsed(), "the log's store is asked again");
                     }
@@ -307,7 +276,7 @@ impl RemoteCopy for StoreCopy {
     }
 
     fn is_stable_here(&mut self, below: u64) {
-        self.record_below(below);
+        self.record.write_below(below);
     }
 }
 

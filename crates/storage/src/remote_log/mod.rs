@@ -64,6 +64,7 @@ mod planted;
 pub mod position;
 pub mod primary;
 pub mod reader;
+mod record;
 pub mod shell;
 pub mod store;
 #[cfg(test)]

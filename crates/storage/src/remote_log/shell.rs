@@ -40,6 +40,13 @@ impl Default for Patience {
     }
 }
 
+impl Patience {
+    /// A store that gives no answer for so long is said to be away: when the pauses between requests are the longest.
+    pub(crate) fn away_after(&self) -> Duration {
+        self.pause_most.min(self.time_limit)
+    }
+}
+
 /// The time for entries: microseconds since 1970, UTC, by this host's clock.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

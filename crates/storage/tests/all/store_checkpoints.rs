@@ -1,9 +1,12 @@
 //! A database whose checkpoints are left to those who follow its log in a store (configuration C of the TPK paper): it has
 //! no backup, its log goes up to what the store has, and an opening takes from there what it lacks.
 
-use crate::common::store::{Lossy, Primary, disk, follow, impatient, options, put_base};
+use crate::common::store::{
+    Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
+};
+use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_storage::checkpoint::{BACKUP_DIRECTORY, CheckpointError, CheckpointPlace};
-use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Disk, DiskError, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{
     DurableAt, Engine, KeepInStore, OpenError, StorageOptions, delete_past, newest_base,
     remove_base,
@@ -11,16 +14,10 @@ use sardonyx_storage::engine::{
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::remote_log::known::Known;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// More than the log has room for: a group has 4096 bytes.
 const MANY: u64 = 405;
-
-fn left_to_followers(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOptions {
-    StorageOptions {
-        checkpoint: CheckpointPlace::Followers,
-        ..options(store, durable_at)
-    }
-}
 
 fn taken_here(options: &StorageOptions) -> StorageOptions {
     StorageOptions {
@@ -51,10 +48,6 @@ fn log_went_round(seed: u64, options: &StorageOptions) -> SimulatedDisk {
     let killed = disk.restart(Faults::default());
     drop(first);
     killed
-}
-
-fn has_all(primary: &Primary, last: u64) -> bool {
-    (1..=last).all(|number| primary.has(number))
 }
 
 #[test]
@@ -202,6 +195,84 @@ fn i10_a_store_that_gives_no_answer_lets_the_log_fill_and_then_transactions_are_
     (next + 1..next + MANY).for_each(|number| first.commit(number).unwrap());
     let state = first.engine.in_store().unwrap().state();
     assert_eq!(state.trouble, None);
+}
+
+/// A disk at which the record of the store's progress fails while this is set.
+fn without_record(inner: SimulatedDisk) -> (WatchedDisk, Arc<AtomicBool>) {
+    let fails = Arc::new(AtomicBool::new(false));
+    let asked = fails.clone();
+    let home = WatchedDisk::new(inner, move |name, change| {
+        match name == "STORE.new" && change == Change::Open && asked.load(Ordering::SeqCst) {
+            true => {
+                let full = std::io::ErrorKind::StorageFull.into();
+                Err(DiskError::new("create", name, 0, full))
+            }
+            false => Ok(()),
+        }
+    });
+    (home, fails)
+}
+
+#[test]
+fn i10_a_full_log_is_freed_as_soon_as_what_the_store_has_can_be_recorded() {
+    for durable_at in [DurableAt::Both, DurableAt::Local, DurableAt::Remote] {
+        let store = Arc::new(Lossy::default());
+        let options = left_to_followers(&store, durable_at);
+        let (home, fails) = without_record(disk(1));
+        let first = Primary::open(&home, options.clone()).unwrap();
+        fails.store(true, Ordering::SeqCst);
+        let mut next = 1;
+        let refused = loop {
+            match first.commit(next) {
+                Ok(()) => next += 1,
+                Err(error) => break error,
+            }
+        };
+        let LogError::Full { reason } = &refused else {
+            panic!("{refused}")
+        };
+        assert!(reason.contains("cannot be written down"), "{reason}");
+        assert!(first.engine.checkpoint().waiting().is_some());
+        // As long as it is so, and no longer.
+        let again = first.commit(next).unwrap_err();
+        assert!(matches!(again, LogError::Full { .. }), "{again}");
+        fails.store(false, Ordering::SeqCst);
+        first.commit(next).unwrap();
+        assert!(first.engine.checkpoint().waiting().is_none());
+        (next + 1..=next + MANY).for_each(|number| first.commit(number).unwrap());
+        first.close();
+        let first = Primary::open(&home, options).unwrap();
+        assert!(has_all(&first, next + MANY), "{durable_at:?}");
+    }
+}
+
+#[test]
+fn i10_the_smallest_log_goes_round_without_a_refusal() {
+    for durable_at in [DurableAt::Both, DurableAt::Local, DurableAt::Remote] {
+        let store = Arc::new(Lossy::default());
+        let options = StorageOptions {
+            log_bytes_max: 4 * (64 << 10),
+            ..left_to_followers(&store, durable_at)
+        };
+        let first = Primary::open(&disk(1), options.clone()).unwrap();
+        (1..=MANY).for_each(|number| first.commit(number).unwrap());
+        first.close();
+    }
+}
+
+#[test]
+fn one_lost_answer_is_no_reason_to_refuse_a_checkpoint() {
+    let store = Lossy::with_silence(30, 7);
+    let mut options = left_to_followers(&store, DurableAt::Local);
+    if let Some(remote) = &mut options.remote {
+        remote.patience.pause_most = remote.patience.time_limit;
+    }
+    let first = Primary::open(&disk(1), options).unwrap();
+    for number in 1..=100 {
+        first.commit(number).unwrap();
+        let durable = first.engine.commit().durable();
+        first.engine.checkpoint().take(durable).unwrap();
+    }
 }
 
 #[test]

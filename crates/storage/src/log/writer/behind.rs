@@ -109,6 +109,7 @@ impl LogWriter {
         self.publish_stable(stable);
         groups.iter().for_each(|group| self.feed(group));
         drop(prefix);
+        self.room.is_more_stable();
         behind.nudge();
     }
 

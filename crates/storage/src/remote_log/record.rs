@@ -1,0 +1,137 @@
+//! The record of how far a store has the log of a database that is open here: the file `STORE` ([`Known`]), which is
+//! written now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full and the store has more of
+//! it than is recorded.
+//!
+//! Only what is stable here is recorded, and the log is kept from there on. A record that fails is tried again when the
+//! next one is due, or room is wanted.
+//!
+//! Invariants: I2 (nothing is recorded that a power cut may take), I6 (the log is freed only up to what is recorded).
+
+use super::known::Known;
+use crate::checkpoint::{CheckpointStage, RecordsStore};
+use crate::disk::Disk;
+use crate::log::LogPosition;
+use crate::log::segment::{LogPin, Segments};
+use crate::log::writer::LogWriter;
+use sardonyx_base::sync::Mutex;
+use std::sync::{Arc, OnceLock};
+
+/// How far the store has the log, and what of that is recorded.
+#[derive(Debug)]
+pub(super) struct Record {
+    disk: Arc<dyn Disk>,
+    stage: Arc<CheckpointStage>,
+    /// Says what is stable here, once the log is open.
+    log: OnceLock<Arc<LogWriter>>,
+    /// So much log goes to the store between two records.
+    bytes_between: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The store has this.
+    known: Known,
+    unrecorded_bytes: u64,
+    /// To be recorded when it is stable here.
+    due: Option<Known>,
+    /// The end of the log that is recorded as the store's.
+    recorded: LogPosition,
+    /// Keeps the log from there on.
+    pin: Option<LogPin>,
+}
+
+impl Record {
+    /// What is known is recorded, and the log here reaches back to that.
+    pub fn new(
+        known: Known,
+        disk: Arc<dyn Disk>,
+        stage: Arc<CheckpointStage>,
+        segments: &Arc<Segments>,
+        bytes_between: u64,
+    ) -> Arc<Self> {
+        stage.store_has(known.log, known.log);
+        let state = State {
+            known,
+            unrecorded_bytes: 0,
+            due: None,
+            recorded: known.log,
+            pin: segments.pin(known.log.lsn),
+        };
+        Arc::new(Record {
+            disk,
+            stage,
+            log: OnceLock::new(),
+            bytes_between,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// From now on it is recorded when room is wanted in this log, too.
+    pub fn serve(self: &Arc<Self>, log: &Arc<LogWriter>) {
+        if self.log.set(log.clone()).is_ok() {
+            let weak = Arc::downgrade(self);
+            self.stage.set_record(weak);
+        }
+    }
+
+    /// The store has this, of which so many bytes are new.
+    pub fn store_has(&self, known: Known, bytes: u64) {
+        let mut state = self.state.lock();
+        state.known = known;
+        state.unrecorded_bytes += bytes;
+        if state.unrecorded_bytes >= self.bytes_between && state.due.is_none() {
+            state.unrecorded_bytes = 0;
+            state.due = Some(known);
+        }
+        self.stage.store_has(known.log, state.recorded);
+    }
+
+    /// The groups below this number are stable here: writes down what is due of them.
+    pub fn write_below(&self, below: u64) {
+        let mut state = self.state.lock();
+        if state.due.is_some_and(|due| due.log.group <= below) {
+            self.write(&mut state);
+        }
+    }
+
+    /// All that the store has is stable here: it is written down.
+    pub fn write_all(&self) {
+        let mut state = self.state.lock();
+        state.due = Some(state.known);
+        self.write(&mut state);
+    }
+
+    /// Writes down what is due. If that fails the log is kept from where it was recorded before.
+    fn write(&self, state: &mut State) {
+        let Some(known) = state.due else { return };
+        match known.write(&*self.disk) {
+            Ok(()) => {
+                state.due = None;
+                state.recorded = known.log;
+                state.pin.iter().for_each(|pin| pin.advance(known.log.lsn));
+                self.stage.is_unrecorded(None);
+                self.stage.store_has(state.known.log, known.log);
+            }
+            Err(error) => self.stage.is_unrecorded(Some(error)),
+        }
+    }
+}
+
+impl RecordsStore for Record {
+    fn record_now(&self) {
+        let Some(log) = self.log.get() else { return };
+        let mut state = self.state.lock();
+        let end = state.known.log;
+        let is_stable = || end.group <= log.stable_below();
+        if !is_stable() {
+            // What becomes stable after this has the supply look again; what did before is seen here.
+            log.supply().look_again_when_stable();
+            if !is_stable() {
+                return;
+            }
+        }
+        state.due = Some(state.known);
+        self.write(&mut state);
+    }
+}
