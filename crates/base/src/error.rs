@@ -111,7 +111,7 @@ kinds! {
     /// No room: memory, log or disk is full. Nothing is broken; free something, or raise the limit that
     /// the text names.
     Full,
-    /// Others have to act first: a process that is stopped, a reader that keeps old versions, a standby
+    /// Others have to act first: a process that is stopped, a reader that keeps old versions, a store
     /// that is away. Try again then.
     Unavailable,
     /// The database is open elsewhere, in a way that does not go with this one.

@@ -196,7 +196,8 @@ impl Options {
     /// that a follower has put there (`sardonyx store follow --base-every`), or from the log's beginning.
     ///
     /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without a
-    /// store the opening is refused.
+    /// store the opening is refused, and with parts in other directories. How far apart the checkpoints are, the follower
+    /// says; [`Options::closing_checkpoint`] has no effect here.
     ///
     /// ```
     /// # #[cfg(not(shuttle))] {

@@ -23,8 +23,9 @@ use std::time::Duration;
 /// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. With
 /// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
 /// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
-/// by a program with this store, as one of its hosts. Without --once it waits for a database, if the store has none yet. An entry that is missing is named on standard error, and followed
-/// again when it is restored; with --once it ends the verb with exit code 1.
+/// by a program with this store, as one of its hosts. Without --once it waits for a database, if the store has none yet.
+/// An entry that is missing is named on standard error, and followed again when it is restored; with --once it ends the
+/// verb with exit code 1.
 ///
 /// Examples:
 ///   sardonyx store follow s3://ledger/bank copy.sdx

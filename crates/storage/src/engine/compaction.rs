@@ -15,8 +15,8 @@
 //!
 //! Invariants: no group of before is applied to the new pages, whatever is damaged later: the new blocks say that a
 //! complete checkpoint before theirs began at the same place, so a missing one is an error and never redone from older
-//! log; and redo passes over the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they are durable in
-//! the archive before the log goes (I6).
+//! log; and redo passes over the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched:
+//! they are durable in the archive before the log goes (I6).
 
 use super::Engine;
 use crate::checkpoint::checkpointer::Resume;

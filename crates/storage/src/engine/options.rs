@@ -37,9 +37,10 @@ pub struct StorageOptions {
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
-    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database.
+    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database. While the
+    /// checkpoints are left to followers it is for the time in which this host follows itself.
     pub checkpoint_interval_bytes: Option<u64>,
-    /// A checkpoint begins after so many transactions, too; `None` counts bytes only.
+    /// A checkpoint begins after so many transactions, too; `None` counts bytes only. Left to followers: as above.
     pub checkpoint_interval_transactions: Option<u64>,
     /// The most bytes of pages (DB; DB' takes as much again).
     pub memory_bytes_max: u64,
@@ -54,7 +55,7 @@ pub struct StorageOptions {
     /// Whether logging and checkpointing have threads of their own.
     pub threaded: bool,
     /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
-    /// none, also after an opening that redid much.
+    /// none, also after an opening that redid much. While the checkpoints are left to followers a close takes none.
     pub closing_checkpoint: Duration,
     /// Threads for recovery.
     pub workers: usize,

@@ -8,7 +8,8 @@
 //! instruction, the next holder of the lock writes that group again. One process at a time drives the
 //! work behind the log ([`super::Driver`], [`super::Election`]).
 //!
-//! The log, the backup and the manifest are those of every database, and so is recovery: such a directory opens with [`super::Engine`], and the other way round.
+//! The log, the backup and the manifest are those of every database, and so is recovery: such a directory opens with
+//! [`super::Engine`], and the other way round.
 //!
 //! ```
 //! use sardonyx_storage::engine::{StorageOptions, join, lock_opening, open_first};
