@@ -101,6 +101,10 @@ impl FollowedSpace {
             self.describe(&mut touched)?;
         }
         self.index(&touched)?;
+        let TableSpace {
+            indexes, leaving, ..
+        } = &mut self.space;
+        leaving.step(indexes);
         self.space.epoch += 1;
         self.touched = touched;
         Ok(())

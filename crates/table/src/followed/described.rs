@@ -80,6 +80,7 @@ impl FollowedSpace {
             store,
             tables,
             indexes,
+            leaving,
             catalogue: before,
             workers,
             hash,
@@ -93,7 +94,7 @@ impl FollowedSpace {
             .drain(catalogue.definitions.len().min(tables.len())..)
             .flatten()
         {
-            gone.release(indexes);
+            gone.release(indexes, leaving);
         }
         tables.resize_with(catalogue.definitions.len(), || None);
         for number in 0..catalogue.definitions.len() as u16 {
@@ -107,7 +108,7 @@ impl FollowedSpace {
                         .extend(catalogue.extents_of(number).skip(known));
                     continue;
                 }
-                state.release(indexes);
+                state.release(indexes, leaving);
                 *place = None;
             }
             let (pages, schema) = (store.bytes(), schema.map(Arc::new));
