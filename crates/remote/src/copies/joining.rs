@@ -125,8 +125,10 @@ impl Way {
             true => names_of(&there),
             false => had.to_vec(),
         };
-        let names: HashSet<&str> = wanted.iter().map(|object| &object.name[..]).collect();
-        let left = had.into_iter().filter(|name| !names.contains(&name[..]));
+        let names: HashSet<&str> = wanted.iter().map(|object| object.name.as_str()).collect();
+        let left = had
+            .into_iter()
+            .filter(|name| !names.contains(name.as_str()));
         let left: Vec<String> = left.collect();
         if !left.is_empty() {
             self.target.remove_objects(&left)?;
@@ -392,10 +394,9 @@ impl Copies {
         let listed = way.source.list(filling.next)?;
         // Of a log that grows all the time, the last ones are copied while appends wait.
         let has_many = listed.len() > LAST_ENTRIES;
-        if has_many || !filling.has_objects {
-            if !way.entries(&listed, &mut filling.next, || false)? {
-                return Ok(Step::Differs);
-            }
+        let is_before = has_many || !filling.has_objects;
+        if is_before && !way.entries(&listed, &mut filling.next, || false)? {
+            return Ok(Step::Differs);
         }
         if has_many {
             return Ok(Step::More);

@@ -30,7 +30,7 @@ pub(super) trait Open: Send + Sync + Debug {
     fn open(&self, place: &str, wait: Wait) -> Result<Arc<dyn RemotePlace>, StoreError>;
 }
 
-/// A copy that was opened: in which life, and as a store.
+/// A copy that was opened, in the life with this number.
 type Opened = (u64, Arc<Life>);
 
 /// The copies that were opened.

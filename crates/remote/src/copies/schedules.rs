@@ -1,6 +1,7 @@
 //! Schedules that seeds seldom come upon: what each rule of the set is for. Each is run with the rule left out, and with it.
 
 use super::planted::{PLANTED, Planted};
+use super::record::{SetRecord, Standing};
 use super::tests::{Host, KEEPER, Sites};
 use super::time::Time;
 use sardonyx_storage::remote_log::objects::RemoteObjects;
@@ -228,4 +229,38 @@ fn an_object_that_is_created_again_while_objects_are_compared_stays() {
     let names = |place| sites.at(place).list_objects("life-1").unwrap();
     assert_eq!(names("a"), names("b"));
     assert_eq!(names("b").len(), 1);
+}
+
+#[test]
+fn an_object_created_while_a_copy_joins_is_on_it() {
+    let sites = Sites::new(&["a", "b"]);
+    let host = Host::new(&sites);
+    host.cut(&["b"]);
+    for number in 1..200 {
+        host.appends(number, "x");
+    }
+    host.cut(&[]);
+    host.net.pause(Duration::from_secs(2));
+    let other = Host::new(&sites);
+    for step in 0.. {
+        let name = format!("bases/{step}");
+        other.copies.create_object(&name, b"object").unwrap();
+        if !host.copies.maintain().unwrap() {
+            break;
+        }
+    }
+    assert_eq!(sites.in_sync(), ["a", "b"]);
+    let objects = |place| sites.at(place).list_objects("life-1").unwrap();
+    assert_eq!(objects("a"), objects("b"));
+    // A joining copy that goes away is not waited for.
+    host.cut(&["b"]);
+    host.appends(200, "x");
+    host.cut(&[]);
+    host.net.pause(Duration::from_secs(2));
+    host.copies.maintain().unwrap();
+    let joining = |record: &SetRecord| record.standing(Standing::Joining).count();
+    assert_eq!(joining(&sites.record()), 1);
+    other.cut(&["b"]);
+    other.copies.create_object("bases/last", b"object").unwrap();
+    assert_eq!(joining(&sites.record()), 0);
 }

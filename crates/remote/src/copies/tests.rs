@@ -2,7 +2,7 @@
 
 use super::keeper::Keeper;
 use super::members::{Open, Wait};
-use super::record::{SetRecord, Standing};
+use super::record::SetRecord;
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
 use super::{Copies, mark_of};
@@ -339,40 +339,6 @@ fn a_copy_that_has_something_else_begins_another_life() {
         None,
         "what the earlier life had is deleted"
     );
-}
-
-#[test]
-fn an_object_created_while_a_copy_joins_is_on_it() {
-    let sites = Sites::new(&["a", "b"]);
-    let host = Host::new(&sites);
-    host.cut(&["b"]);
-    for number in 1..200 {
-        host.appends(number, "x");
-    }
-    host.cut(&[]);
-    host.net.pause(Duration::from_secs(2));
-    let other = Host::new(&sites);
-    for step in 0.. {
-        let name = format!("bases/{step}");
-        other.copies.create_object(&name, b"object").unwrap();
-        if !host.copies.maintain().unwrap() {
-            break;
-        }
-    }
-    assert_eq!(sites.in_sync(), ["a", "b"]);
-    let objects = |place| sites.at(place).list_objects("life-1").unwrap();
-    assert_eq!(objects("a"), objects("b"));
-    // A joining copy that goes away is not waited for.
-    host.cut(&["b"]);
-    host.appends(200, "x");
-    host.cut(&[]);
-    host.net.pause(Duration::from_secs(2));
-    host.copies.maintain().unwrap();
-    let joining = |record: &SetRecord| record.standing(Standing::Joining).count();
-    assert_eq!(joining(&sites.record()), 1);
-    other.cut(&["b"]);
-    other.copies.create_object("bases/last", b"object").unwrap();
-    assert_eq!(joining(&sites.record()), 0);
 }
 
 #[test]
