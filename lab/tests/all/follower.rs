@@ -61,6 +61,8 @@ fn follow(directory: &Path, remote: &RemoteLog, ending: &AtomicBool) -> u64 {
     let options = StorageOptions {
         limits: GroupLimits::for_segments(4 << 20),
         log_bytes_max: 32 << 20,
+        // Many in this run, so that the first ones are complete in it.
+        checkpoint_interval_transactions: Some(3_000),
         remote: Some(remote.clone()),
         ..StorageOptions::default()
     };

@@ -176,7 +176,7 @@ impl UnitLog<'_> {
             let (page, range) = (*page, range.clone());
             dirty.ranges.push(Changed { page, range });
             // Seldom, so that it costs little; often enough that it stays short.
-            if dirty.ranges.len() % 64 == 0 {
+            if dirty.ranges.len().is_multiple_of(64) {
                 merge(&mut dirty.ranges);
             }
         }

@@ -4,7 +4,6 @@
 use super::schedule::Step::{self, *};
 use super::schedule::Stopped;
 use super::world::{Setup, World};
-use sardonyx_base::random::stride;
 use sardonyx_storage::disk::Faults;
 
 fn steps() -> Vec<Step> {
@@ -50,12 +49,10 @@ fn more() -> Vec<Step> {
 /// Lets the disk fail at each of its operations of a kind in turn, until there are no more. The log
 /// is to have failed at least so many times, the database as a whole more often.
 fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
-    let log_failures_min = log_failures_min.div_ceil(stride(2) as u64);
-    for (n, setup) in Setup::all().into_iter().enumerate() {
+    for setup in Setup::all() {
         let prepared = World::new(setup);
         let (mut failures, mut log_failures) = (0, 0);
-        // A setup has operations of its own.
-        for nth in (1 + n as u64 % 2..).step_by(stride(2)) {
+        for nth in 1.. {
             let mut world = prepared.clone();
             world.restart(fault(nth));
             let what = format!("{setup:?}, {:?}", fault(nth));

@@ -48,6 +48,7 @@ use sardonyx_base::hash::IntegerMap;
 use sardonyx_lock::Answer;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 /// Which node has the authority for a page. Every node must have the same answer: always, or in the same epoch.
 pub trait Authority {
@@ -529,15 +530,18 @@ impl<A: Authority> PrimaryCopy<A> {
         let newest = self.table.version(page) == psn && !self.table.is_stored(page);
         if !newest {
             outputs.push(Output::Discard { page, psn });
-        } else if self.writing.contains_key(&page) {
-            let before = self
-                .replacing
-                .insert(page, psn)
-                .filter(|&before| before != psn);
-            outputs.extend(before.map(|psn| Output::Discard { page, psn }));
-        } else {
-            self.writing.insert(page, psn);
-            outputs.push(Output::WriteBack { page, psn });
+            return;
+        }
+        match self.writing.entry(page) {
+            Entry::Occupied(_) => {
+                let before = self.replacing.insert(page, psn);
+                let before = before.filter(|&before| before != psn);
+                outputs.extend(before.map(|psn| Output::Discard { page, psn }));
+            }
+            Entry::Vacant(place) => {
+                place.insert(psn);
+                outputs.push(Output::WriteBack { page, psn });
+            }
         }
     }
 
