@@ -15,6 +15,13 @@ use sardonyx::schema::{Schema, Value};
 use sardonyx::{Error, Snapshot, Ticket};
 use std::sync::Arc;
 
+/// The work of an open transaction: its changes, and what it read.
+pub(in crate::session) struct Work {
+    pub rows: OpenRows,
+    /// The state in which it began.
+    pub snapshot: Snapshot,
+}
+
 /// The most keys of rows that are kept.
 pub(super) const KEYS_MAX: usize = 100_000;
 /// Up to so many rows a next content is made only for a good part of the table. A load in batches would else copy the table

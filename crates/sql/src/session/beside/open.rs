@@ -6,7 +6,7 @@
 //! changed takes over a next content, which is made of the snapshot's rows and of those of the transaction. What others
 //! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
 
-use super::made::{Came, Made, Ran, SLICE_BYTES};
+use super::made::{Came, Made, Ran, SLICE_BYTES, Work};
 use super::whole::{
     LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn, take_over_with, turn,
 };
@@ -39,13 +39,6 @@ struct Content {
     last: Snapshot,
     /// The number of rows that were made again in the last round.
     count: usize,
-}
-
-/// The work of an open transaction: its changes, and what it read.
-pub(in crate::session) struct Work {
-    pub rows: OpenRows,
-    /// The state in which it began.
-    pub snapshot: Snapshot,
 }
 
 /// The open transaction, once its statement has run.
