@@ -8,7 +8,7 @@
 //! go on when it answers. Only another owner, or what contradicts the log here, closes it.
 //!
 //! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
-//! now and then ([`record_bytes`]), and when the log is full ([`super::record`]).
+//! now and then ([`record_bytes`]), and when the log is full (`remote_log::record`).
 //!
 //! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy limits
 //! transactions to less. Where the copy follows, the log here has to hold what the store has not yet taken: when it is
