@@ -63,16 +63,19 @@ fn a_damaged_backup_is_found_by_a_drill() {
     machine.fill("bank.sdx", 100, &[]);
     let [bank, backup] = ["bank.sdx", "backup.sdx"].map(|name| machine.text(name));
     run(0, &["backup", &bank, &backup]);
-    let stripe = machine.path("backup.sdx/backup/stripe-000");
-    let mut bytes = std::fs::read(&stripe).unwrap();
-    // Each version of each block.
-    bytes.fill(0x5a);
-    std::fs::write(&stripe, bytes).unwrap();
+    // Each version of each block, and the log, which may reach back to the beginning.
+    for part in ["backup", "log"] {
+        for file in std::fs::read_dir(machine.path("backup.sdx").join(part)).unwrap() {
+            let file = file.unwrap().path();
+            let bytes = std::fs::metadata(&file).unwrap().len();
+            std::fs::write(&file, vec![0x5a; bytes as usize]).unwrap();
+        }
+    }
     let (_, said) = run(
         1,
         &["restore", &backup, &machine.text("drill.sdx"), "--drill"],
     );
-    assert!(said.contains("stripe-000"), "{said}");
+    assert!(said.contains("backup.sdx"), "{said}");
     assert!(!machine.path("drill.sdx").exists());
 }
 
