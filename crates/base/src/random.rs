@@ -18,7 +18,7 @@ pub fn asked(variable: &str) -> Option<u64> {
     Some(number.unwrap_or_else(|_| panic!("{variable} is no number: {value}")))
 }
 
-/// How many seeds, cases or rounds an exploration takes: few, or as many as `SARDONYX_SEEDS` says. So each exploration has a
+/// The number of seeds, cases or rounds of an exploration: few, or as many as `SARDONYX_SEEDS` says. So each one has a
 /// short version, which every test run takes, and a long one.
 ///
 /// # Panics

@@ -57,7 +57,7 @@ pub struct Files {
 }
 
 impl Target {
-    /// A database that nobody else is to have open.
+    /// The database at this path, without waiting for a program that has it open.
     pub fn at(path: PathBuf) -> Target {
         Target { path, wait: None }
     }

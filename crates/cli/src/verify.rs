@@ -110,7 +110,7 @@ impl Arguments {
 /// Checks every file of a database.
 ///
 /// # Errors
-/// What keeps it from being checked; what is damaged is in the report.
+/// There is no database, or its files cannot be read. Damage is no error: the report has it.
 pub fn check(target: &Target, output: &mut Output) -> anyhow::Result<Report> {
     let files = target.own_files(output)?;
     files.read(|| check_files(target, &files), Report::damage)

@@ -120,7 +120,7 @@ impl FrozenTable {
     }
 }
 
-/// So many copies of pages are freed at once.
+/// The most copies of pages that the thread with the stage frees itself.
 const COPIES_FEW: u64 = 256;
 
 /// The memory of a snapshot that is not read any more.

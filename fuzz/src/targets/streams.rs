@@ -1,4 +1,4 @@
-//! What comes from the network and from users: requests to a store over TCP, frames of terminals, traces.
+//! Bytes from the network and from users: requests to a store over TCP, frames of terminals, traces.
 
 use sardonyx_benchmark::debit_credit::requests::{Generator, Scale};
 use sardonyx_benchmark::debit_credit::wire::message::{

@@ -97,7 +97,7 @@ struct Forks {
 }
 
 impl Forks {
-    /// Those that have transactions. Those that cannot be read are as before.
+    /// Counts the files that have transactions. If the directory cannot be read, the count stays.
     fn count(&self) -> u64 {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let names = std::fs::read_dir(&self.directory).map(|entries| {

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// What has not come by then never will.
+/// The bound on a wait: a state that is not reached by then is a failure.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Between two looks.
@@ -59,7 +59,7 @@ impl Drop for CopyServer {
     }
 }
 
-/// How each copy stands, in the register's order.
+/// The standing of each copy, in the register's order.
 fn standings(place: &str) -> Vec<String> {
     let status = json(&["store", "status", place]);
     let copies = status["copies"].as_array().unwrap();

@@ -100,7 +100,7 @@ fn a_reader_believes_a_copy_only_if_the_set_is_still_the_same() {
     });
 }
 
-/// P was superseded while `b` was out, and is told so; it leaves the writer's set alone.
+/// P was superseded while `b` was out: its append is a conflict, and it does not change the set of the new writer.
 #[test]
 fn a_writer_that_was_superseded_finds_the_fence_on_the_set_that_is_there() {
     let sites = Sites::new(&["a", "b"]);

@@ -69,7 +69,7 @@ pub(super) struct Net {
     pub then: Then,
 }
 
-/// What happens once, when the objects at this place have been listed.
+/// An act that is done once, when the objects at this place have been listed.
 #[derive(Clone, Default)]
 pub(super) struct Then(Arc<Mutex<Option<(String, Happens)>>>);
 

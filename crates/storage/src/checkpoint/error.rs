@@ -59,7 +59,7 @@ pub enum CheckpointError {
         /// What it found last.
         cause: Arc<CheckpointError>,
     },
-    /// How far a store has the log cannot be written down, so what it has is not freed.
+    /// The record of a store's progress cannot be written, so the log that it has is not freed.
     #[error("how far the store has the log cannot be written down here: {cause}")]
     Unrecorded {
         /// Why.

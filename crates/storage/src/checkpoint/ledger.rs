@@ -27,7 +27,7 @@ pub(super) struct Ledger {
     record: OnceLock<Weak<dyn RecordsStore>>,
 }
 
-/// What writes down here how far a store has the log.
+/// The writer of the record of a store's progress with the log.
 pub trait RecordsStore: Send + Sync + std::fmt::Debug {
     /// Room is wanted in the log: writes down all that the store has, if that is stable here. If it is not yet, the supply
     /// of segments looks again when it is.
@@ -351,7 +351,7 @@ impl Ledger {
         }
     }
 
-    // What puts the log into a store says.
+    // The thread that puts the log into a store reports.
 
     /// The store has the log up to `end`, and that it has what is before `recorded` is written down here. The log goes up
     /// to there when room, or a checkpoint, is wanted: until then an opening finds here what it needs.
@@ -374,7 +374,7 @@ impl Ledger {
         self.free(needed_from.lsn, answered);
     }
 
-    /// How far the store has the log could not be written down; or was.
+    /// Notes that the record of the store's progress could not be written here; or that it was.
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         if !self.is_of_store {
             error.iter().for_each(|error| {

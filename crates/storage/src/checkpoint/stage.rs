@@ -154,7 +154,7 @@ impl CheckpointStage {
         self.ledger.set_record(record);
     }
 
-    /// How far the store has the log could not be written down, for this reason; or was.
+    /// Notes that the record of the store's progress could not be written here, for this reason; or that it was.
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         self.ledger.is_unrecorded(error);
     }

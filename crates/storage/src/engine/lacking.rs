@@ -3,7 +3,7 @@
 //!
 //! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries, and if
 //! what is left of the log here is whole to the end that was recorded: a tail behind damage may be in no other place.
-//! What is here and not yet in the store was put there by the claim, or refuses to follow.
+//! The claim has put the end of the log here into the store; a directory that follows is refused if it has more than that.
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 //!

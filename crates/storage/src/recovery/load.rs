@@ -239,7 +239,7 @@ impl Survey {
     }
 }
 
-/// What was loaded of a stripe.
+/// The part of a stripe that was loaded.
 #[derive(Debug, Default)]
 struct Loaded {
     /// By block.

@@ -16,7 +16,7 @@ use crate::log::writer::LogWriter;
 use sardonyx_base::sync::Mutex;
 use std::sync::{Arc, OnceLock};
 
-/// How far the store has the log, and what of that is recorded.
+/// The store's progress with the log, and the part of it that is recorded.
 #[derive(Debug)]
 pub(super) struct Record {
     disk: Arc<dyn Disk>,

@@ -123,7 +123,7 @@ impl Drop for Reading {
 pub struct SnapshotLife(Arc<Life>);
 
 impl SnapshotLife {
-    /// Whether the snapshot was ended, for want of memory.
+    /// Returns true if the snapshot was ended, for want of memory.
     pub fn was_ended(&self) -> bool {
         self.0.was_ended()
     }

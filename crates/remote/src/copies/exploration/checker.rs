@@ -52,7 +52,7 @@ impl Seen {
     }
 }
 
-/// What the checker says of a run that is wrong. A run that ends otherwise shows nothing of the copies.
+/// The texts of the checker for a run that is wrong. A run that ends otherwise shows nothing of the copies.
 const SAYS: [&str; 5] = [
     "has not entry",
     "has two owners",
