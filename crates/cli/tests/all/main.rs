@@ -14,6 +14,7 @@ mod import;
 #[path = "../../../sardonyx/tests/all/leave_unfinished.rs"]
 mod leave_unfinished;
 mod leftovers;
+mod machine;
 mod manners;
 mod other_files;
 #[cfg(feature = "otlp")]

@@ -1,23 +1,9 @@
 //! `restore`: of a backup and of a store, and as a drill; and its refusals, none of which touches what was there.
 
 use crate::common::{json, run};
-use std::path::PathBuf;
-
-struct Machine(tempfile::TempDir);
+use crate::machine::Machine;
 
 impl Machine {
-    fn new() -> Machine {
-        Machine(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-
     /// A table with so many rows.
     fn fill(&self, name: &str, rows: u32, store: &[&str]) {
         let text = format!(
@@ -82,7 +68,7 @@ fn a_damaged_backup_is_found_by_a_drill() {
 #[test]
 fn a_database_is_restored_of_a_store_as_it_is_and_was() {
     let machine = Machine::new();
-    let store = format!("file:{}", machine.text("store"));
+    let store = machine.store();
     machine.fill("bank.sdx", 10, &["--store", &store]);
     let before = json(&["store", "status", &store])["last_entry"].clone();
     let more = "insert into t values (11)";

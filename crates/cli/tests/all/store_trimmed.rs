@@ -2,6 +2,7 @@
 //! asks for what is not kept, or meets an entry that is missing, hears which and what can be done.
 
 use crate::common::{command, json, run};
+use crate::machine::Machine;
 use crate::serving::Serving;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,26 +10,7 @@ use std::time::{Duration, Instant};
 /// The most that a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A database, its store and copies of it.
-struct Machine(tempfile::TempDir);
-
 impl Machine {
-    fn new() -> Machine {
-        Machine(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-
-    fn store(&self) -> String {
-        format!("file:{}", self.text("store"))
-    }
-
     fn serve(&self, arguments: &[&str]) -> Serving {
         let store = self.store();
         serve(&self.path("bank.sdx"), &store, arguments)
