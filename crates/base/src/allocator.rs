@@ -5,8 +5,7 @@
 //! large values stays as large as it ever was, and refuses to store more near its limit.
 
 /// Blocks of at least so many bytes are returned to the system when they are freed.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const LARGE_BYTES: i32 = 1 << 20;
+pub const LARGE_BYTES: usize = 1 << 20;
 
 /// Has the C library return large blocks to the system, in the whole process. Programs call it when they start, libraries
 /// never. Returns false if the C library does not know this.
@@ -16,7 +15,7 @@ pub fn return_large_blocks() -> bool {
         // SAFETY: `mallopt` takes two numbers, and changes a word of the allocator under the allocator's own lock. Other
         // threads read this word without the lock: they see the size before or after, and a block is freed by a mark of
         // its own, not by this size.
-        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) == 1 }
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES as i32) == 1 }
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     false

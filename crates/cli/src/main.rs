@@ -4,6 +4,8 @@
 //! codes of this program's own errors. The outcome of a verb is a plain value that serialises (`--json`) and that a test
 //! can check; printing comes last and decides nothing.
 
+#[cfg(feature = "sql")]
+mod allocator;
 mod backup;
 mod catalogue_figures;
 #[cfg(feature = "sql")]
@@ -59,6 +61,10 @@ use sardonyx_command::exit::{Classifier, Exit};
 use sardonyx_command::output::Output;
 use sardonyx_command::program::{self, Program};
 use std::process::ExitCode;
+
+#[cfg(feature = "sql")]
+#[global_allocator]
+static ALLOCATOR: allocator::BySize = allocator::BySize;
 
 /// A main-memory transaction engine: serve its databases, look into them, benchmark it.
 ///

@@ -200,17 +200,18 @@ fn follow(path: &str, is_read: bool) -> Result<(), Error> {
     std::io::stdout().flush()?;
     let ended = AtomicBool::new(false);
     let delays = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            // Until the writer closes it.
+        // Until the writer closes it.
+        let until_closed = || {
             let _ = std::io::stdin().read_line(&mut String::new());
             ended.store(true, Ordering::Relaxed);
-        });
+        };
+        match is_read {
+            true => drop(scope.spawn(until_closed)),
+            false => until_closed(),
+        }
         let (mut delays, mut newest, mut looks) = (Vec::new(), 0, 0u64);
-        while !ended.load(Ordering::Relaxed) {
+        while is_read && !ended.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK_EVERY);
-            if !is_read {
-                continue;
-            }
             let snapshot = follower.snapshot()?;
             let Some(branches) = snapshot.table::<Branch>()? else {
                 continue;

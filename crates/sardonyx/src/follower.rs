@@ -57,15 +57,20 @@ use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-/// Between two looks at a log to which something came lately, and at one that is idle. With the time for a look and
-/// for what it finds, both are less than the 10 ms that a follower may be behind.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
-const LOOK_EVERY_IDLE: Duration = Duration::from_millis(5);
+/// Between two looks at the log. With the time for a look and for what it finds, it is less than the 10 ms that a follower
+/// may be behind.
+const LOOK_EVERY: Duration = Duration::from_millis(4);
 
-/// So many looks without news, and the log is idle.
-const IDLE_LOOKS: u32 = 200;
+/// The moment of the next look. All followers of a machine look at the same moments: then the first one's read of the disk
+/// is the only one ([`RealDisk::sharing_reads`]).
+fn next_look() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let every = LOOK_EVERY.as_nanos();
+    let into = since.map_or(0, |since| since.as_nanos() % every);
+    Duration::from_nanos((every - into) as u64)
+}
 
 impl Tables {
     /// Follows the database in this directory: reads its tables beside the program that has it open, at most 10 ms behind
@@ -104,7 +109,8 @@ impl Options {
             let file = path.join(MANIFEST_FILE).display().to_string();
             return Err(OpenError::Absent { file }.into());
         }
-        self.follow_tables_on(Arc::new(RealDisk::open_for_reading(path)?))
+        let disk = RealDisk::open_for_reading(path)?.sharing_reads();
+        self.follow_tables_on(Arc::new(disk))
     }
 
     /// Follows the database on a disk of your own, such as the simulated one.
@@ -159,18 +165,8 @@ impl Shared {
 
     /// Follows until closed, or until that fails.
     fn follow(&self, mut following: Following) {
-        let mut quiet = 0;
-        loop {
-            match self.step(&mut following) {
-                Some(true) => quiet = 0,
-                Some(false) => quiet = IDLE_LOOKS.min(quiet + 1),
-                None => return,
-            }
-            let pause = match quiet < IDLE_LOOKS {
-                true => LOOK_EVERY,
-                false => LOOK_EVERY_IDLE,
-            };
-            let until = Instant::now() + pause;
+        while self.step(&mut following).is_some() {
+            let until = Instant::now() + next_look();
             let mut state = self.state.lock();
             while !state.closed && Instant::now() < until {
                 self.changed.wait_until(&mut state, until);

@@ -24,16 +24,6 @@ pub(crate) fn check_bytes(bytes: usize) -> Result<(), SqlError> {
     }
 }
 
-/// Has the allocator put together, now, the small pieces that this thread gave back. The GNU C library does that when it is
-/// next asked for a larger piece: after hundreds of thousands of rows this takes a tenth of a second. The stage would have to
-/// wait for it.
-pub(crate) fn settle() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGER_BYTES)));
-}
-
-/// The GNU C library takes no piece of so many bytes from what it keeps apart for small ones.
-const LARGER_BYTES: usize = 4096;
-
 /// The bytes of a value that are outside of itself.
 pub(crate) fn outside(value: &Value) -> usize {
     match value {

@@ -14,6 +14,7 @@ use crate::log::{LogBegin, LogLayout, LogPosition, Lsn};
 use crate::page::PAGE_SIZE;
 use crate::reserve;
 use std::fmt::Write;
+use std::io::ErrorKind;
 
 /// The manifest's file.
 pub const MANIFEST_FILE: &str = "MANIFEST";
@@ -345,10 +346,12 @@ impl Manifest {
     /// Reads the database's manifest.
     pub fn read(disk: &dyn Disk) -> Result<Manifest, ManifestError> {
         let name = disk.display_name(MANIFEST_FILE);
-        if !disk.list("")?.iter().any(|found| found == MANIFEST_FILE) {
-            return Err(ManifestError::Absent { file: name });
-        }
-        let bytes = lines::read(disk, MANIFEST_FILE, BYTES_MAX)?;
+        let bytes = match lines::read(disk, MANIFEST_FILE, BYTES_MAX) {
+            Err(error) if error.source.kind() == ErrorKind::NotFound => {
+                return Err(ManifestError::Absent { file: name });
+            }
+            read => read?,
+        };
         Manifest::decode(&name, &bytes)
     }
 

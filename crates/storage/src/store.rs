@@ -73,6 +73,8 @@ pub struct PageStore {
     mapping: Arc<Mapping>,
     /// Large parts of it may never be touched.
     sparse: bool,
+    /// All of it is in small pages.
+    small_pages: bool,
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
     /// Parts of a snapshot that are kept for the next one.
@@ -167,6 +169,7 @@ impl PageStore {
             limit,
             mapping: Arc::new(mapping),
             sparse: false,
+            small_pages: false,
             versions: None,
             spare: Spare::default(),
             snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
@@ -178,6 +181,12 @@ impl PageStore {
     /// a page that is touched costs that page, and not the huge page around it.
     pub fn set_sparse(&mut self, sparse: bool) {
         self.sparse = sparse;
+    }
+
+    /// What the store grows by from now on is in small pages. The first touch of a huge one takes up to some
+    /// milliseconds, which a transaction would wait for.
+    fn set_small_pages(&mut self) {
+        self.small_pages = true;
     }
 
     /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages
@@ -248,7 +257,7 @@ impl PageStore {
             })?;
         }
         let bytes = to - self.committed;
-        let small_pages = self.sparse && bytes > DENSE_STEP_BYTES;
+        let small_pages = self.small_pages || self.sparse && bytes > DENSE_STEP_BYTES;
         let granted = self.mapping.commit(self.committed, to, small_pages);
         granted.map_err(|source| StoreError::Memory {
             operation: "commit",

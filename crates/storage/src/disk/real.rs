@@ -7,7 +7,8 @@
 //! program tested here works there.
 //!
 //! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) makes nothing, changes nothing
-//! and asks for no right to: it works on a read-only file system and on files of another user.
+//! and asks for no right to: it works on a read-only file system and on files of another user. Several processes that
+//! read what another one writes can [share](RealDisk::sharing_reads) what one of them has read.
 
 mod directory;
 mod file;
@@ -19,7 +20,7 @@ use self::directory::{create_directory_durably, sync_directory_at};
 use self::file::RealFile;
 use self::lock::RealLock;
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Advice, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
@@ -45,6 +46,8 @@ pub struct RealDisk {
     root: PathBuf,
     /// Whether nothing is made or changed.
     for_reading: bool,
+    /// Whether all is read through the page cache.
+    shares_reads: bool,
 }
 
 impl RealDisk {
@@ -66,6 +69,7 @@ impl RealDisk {
         Ok(RealDisk {
             root,
             for_reading: false,
+            shares_reads: false,
         })
     }
 
@@ -82,9 +86,31 @@ impl RealDisk {
             true => Ok(RealDisk {
                 root,
                 for_reading: true,
+                shares_reads: false,
             }),
             false => Err(failed(Errno::NOTDIR.into())),
         }
+    }
+
+    /// Reads through the page cache also what is opened for direct access, so that processes that read the same cost the
+    /// disk one read. Nothing is read ahead: what a writer has not written yet would be read twice. A file that is opened is
+    /// read from the disk first, so that a reader that finds damage can look again.
+    #[must_use]
+    pub fn sharing_reads(mut self) -> RealDisk {
+        self.shares_reads = self.for_reading;
+        self
+    }
+
+    /// Opens a file to share what is read of it.
+    fn open_shared(&self, path: &Path, flags: OFlags) -> rustix::io::Result<File> {
+        let file = File::from(uninterrupted(|| {
+            rustix::fs::open(path, flags, Mode::empty())
+        })?);
+        for advice in [Advice::DontNeed, Advice::Random] {
+            // Advice: a file system that does not take it costs time.
+            let _ = rustix::fs::fadvise(&file, 0, None, advice);
+        }
+        Ok(file)
     }
 
     /// Refuses what would change something on a disk that is open for reading.
@@ -232,8 +258,11 @@ impl Disk for RealDisk {
     ) -> Result<Box<dyn DiskFile>, DiskError> {
         let path = self.file_path("open", name)?;
         let flags = self.flags("open", name, create)?;
-        let (file, direct) =
-            open_file(&path, access, flags).map_err(|error| path_error("open", &path, error))?;
+        let opened = match self.shares_reads && access == Access::Direct {
+            true => self.open_shared(&path, flags).map(|file| (file, false)),
+            false => open_file(&path, access, flags),
+        };
+        let (file, direct) = opened.map_err(|error| path_error("open", &path, error))?;
         Ok(Box::new(RealFile::new(file, &path, access, direct)))
     }
 
@@ -299,7 +328,9 @@ impl Disk for RealDisk {
 
     fn elsewhere(&self, path: &str, make: bool) -> Result<Arc<dyn Disk>, DiskError> {
         if self.for_reading {
-            return Ok(Arc::new(RealDisk::open_for_reading(path)?));
+            let mut disk = RealDisk::open_for_reading(path)?;
+            disk.shares_reads = self.shares_reads;
+            return Ok(Arc::new(disk));
         }
         if !make {
             // Only to see that it is there.

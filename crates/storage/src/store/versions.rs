@@ -4,7 +4,8 @@
 //!
 //! Copies stand in a page store of their own, the *pool*, which is used again and again. At the bound on its
 //! pages the oldest snapshot is ended and its copies are used again: the writer never waits and never fails.
-//! Stores that are always frozen together, as rows and indexes are, have one pool and one bound.
+//! Stores that are always frozen together, as rows and indexes are, have one pool and one bound. The pool is in
+//! small pages: most snapshots need few copies, and no write waits until a huge page is cleared for one.
 //!
 //! Handles are dropped by readers; the writer takes back the copies of what was closed a few at a time, when
 //! it needs one, so that no write pauses for them. The reader that drops the last handle frees the pool.
@@ -297,7 +298,11 @@ impl Shared {
         let pool = match there.filter(|(bound, _)| *bound == pages_max) {
             Some((_, pool)) => pool,
             // More than that, for what is not taken back at once.
-            None => PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?,
+            None => {
+                let mut pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
+                pool.set_small_pages();
+                pool
+            }
         };
         let copies = pool.mapping.clone();
         let handles = AtomicUsize::new(first.frozen.len());

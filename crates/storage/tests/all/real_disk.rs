@@ -1,7 +1,7 @@
 //! What only the real disk can show: its directory, and a lock that dies with its holder.
 
 use crate::alone::path_of;
-use sardonyx_storage::disk::{Access, Create, Disk, RealDisk};
+use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, RealDisk};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -77,6 +77,33 @@ fn the_root_is_created_and_found_again() {
     assert!(error.to_string().contains("MANIFEST"), "{error}");
     let error = RealDisk::open(root.join("MANIFEST/deeper")).unwrap_err();
     assert!(error.to_string().contains("MANIFEST"), "{error}");
+}
+
+/// A block that is read before, between and after writes past the page cache is never an old one.
+#[test]
+fn a_reader_that_shares_its_reads_sees_what_a_writer_has_written() {
+    const BLOCK: usize = DIRECT_ALIGNMENT;
+    let directory = tempfile::tempdir().unwrap();
+    let disk = RealDisk::open(directory.path()).unwrap();
+    let written = disk.open("f", Access::Direct, Create::New).unwrap();
+    written.preallocate(16 * BLOCK as u64).unwrap();
+    let readers = [0, 1].map(|_| {
+        let shared = RealDisk::open_for_reading(directory.path()).unwrap();
+        let shared = shared.sharing_reads();
+        shared.open("f", Access::Direct, Create::No).unwrap()
+    });
+    let mut block = AlignedBuffer::zeroed(BLOCK);
+    let mut read = AlignedBuffer::zeroed(3 * BLOCK);
+    for n in 0..64u64 {
+        let at = n % 14 * BLOCK as u64;
+        block.fill(n as u8 + 1);
+        written.write_durable_at(at, &block).unwrap();
+        for reader in &readers {
+            // With what is written later.
+            assert_eq!(reader.read_at(at, &mut read).unwrap(), read.len());
+            assert_eq!(read[..BLOCK], block[..], "write {n}");
+        }
+    }
 }
 
 #[test]

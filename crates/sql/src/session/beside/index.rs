@@ -1,6 +1,7 @@
 //! An index of a table with many rows: the table's next content has it, and the same rows.
 
 use super::made::{Came, Made, Ran};
+use super::pace::Pace;
 use super::whole::Whole;
 use crate::database::Database;
 use crate::define;
@@ -53,6 +54,7 @@ pub(super) fn build(
         schema,
         version,
         kept: Kept::default(),
+        pace: Pace::default(),
     };
     let made = whole.make(&[definition], |tx, _| {
         // The index is there already: what is left is to say so.

@@ -3,6 +3,7 @@
 
 use super::filling::{Filling, insert_kept};
 use super::made::{Came, Made, Ran};
+use super::pace::Pace;
 use super::whole::{Stop, Whole, commit, note_drawn};
 use crate::constraints::{at_commit, in_statement};
 use crate::copy;
@@ -57,6 +58,7 @@ pub(super) fn insert(
         schema,
         version,
         kept: Kept::default(),
+        pace: Pace::default(),
     };
     let there = Source::count(&source, table)?;
     if let Some(planned) = &planned

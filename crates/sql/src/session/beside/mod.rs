@@ -21,6 +21,7 @@ mod index;
 mod insert;
 mod made;
 mod open;
+mod pace;
 mod rewrite;
 mod whole;
 
@@ -35,7 +36,6 @@ use crate::class::Class;
 use crate::define::builds_index;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::memory::settle;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
@@ -101,10 +101,7 @@ impl Session {
         let interrupt = self.state.interrupt.clone();
         let ran = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
-                let tried = span.in_scope(|| self.try_beside(&given));
-                // Its rows are given back, and this thread's next transaction may be a short one.
-                settle();
-                tried
+                span.in_scope(|| self.try_beside(&given))
             })
         });
         let outcome = match ran {

@@ -7,6 +7,7 @@
 //! change meanwhile is in that content, too: a row that both have changed is a conflict, and the statement begins again.
 
 use super::made::{Came, Made, Ran, SLICE_BYTES, Work};
+use super::pace::Pace;
 use super::whole::{
     LAST_ROWS, ROUNDS, Stop, Whole, commit, give_up, note_drawn, take_over_with, turn,
 };
@@ -267,6 +268,7 @@ impl Opened<'_> {
             schema,
             version: self.version,
             kept: Kept::default(),
+            pace: Pace::default(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `UPDATE` and `DELETE` in which each row says alone what becomes of it: how many rows they take decides how they run.
 
 use super::made::{Came, Made, Ran};
+use super::pace::Pace;
 use super::whole::Whole;
 use crate::database::{BesideLimits, Database};
 use crate::error::SqlError;
@@ -132,6 +133,7 @@ impl<'t> Trying<'t> {
             schema,
             version,
             kept: Kept::default(),
+            pace: Pace::default(),
         };
         let word = match self.planned.plan {
             Plan::Delete(_) => "DELETE",

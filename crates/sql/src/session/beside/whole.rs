@@ -6,10 +6,10 @@
 //! and the last ones in the call that takes the content over.
 
 use super::made::{Came, Changes, KEYS_MAX, Made, Ran, slice_of};
+use super::pace::Pace;
 use crate::database::{BesideLimits, Database};
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Kept};
-use crate::memory::settle;
 use crate::plan::write::whole;
 use crate::rows::InputRow;
 use crate::source::Source;
@@ -108,6 +108,7 @@ pub(super) struct Whole<'w> {
     pub version: u64,
     /// The sets of the statement's lists, for all calls.
     pub kept: Kept,
+    pub pace: Pace,
 }
 
 impl<'w> Whole<'w> {
@@ -314,7 +315,6 @@ impl<'w> Whole<'w> {
 
     /// The newest state, in which the table is what it was.
     pub fn newest(&self) -> Result<Snapshot, Stop> {
-        settle();
         let newest = self.database.committed(&self.with.context.interrupt)?;
         let source = &**newest.snapshot.space();
         self.check_same(newest.version, &source)?;
@@ -337,7 +337,7 @@ impl<'w> Whole<'w> {
                 false => &[],
             };
             let turn = self.turn()?;
-            let done = turn.run(Durability::Deferred, |tx| {
+            let (done, durable) = turn.run_later(|tx| {
                 let goes_on = || !tables.has_waiting();
                 take_out_and_put(tx, (&self.schema, beside), (gone, come), goes_on)
             })?;
@@ -346,18 +346,19 @@ impl<'w> Whole<'w> {
                 true => all_come = &all_come[done..],
             }
             tables.let_others_go_first(OTHERS_FIRST);
+            let interrupt = &self.with.context.interrupt;
+            self.pace.after(done, self.limits.slice, durable, interrupt);
             self.limits.pause(&self.with)?;
         }
         Ok(changes.taken)
     }
 }
 
-/// Waits for a turn, on a thread that may have given back many rows.
+/// Waits for a turn.
 pub(super) fn turn<'d>(
     database: &'d Database,
     with: &Environment<'_>,
 ) -> Result<Turn<'d>, SqlError> {
-    settle();
     database.turn(&with.context.interrupt)
 }
 

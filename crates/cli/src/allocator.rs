@@ -1,0 +1,111 @@
+//! The program's allocator: mimalloc for what is small, the C library for what is large.
+//!
+//! Rows are small, and a statement on many rows gives back hundreds of thousands of them. The GNU C library puts these together
+//! when it is next asked for a larger piece, perhaps by another thread, which waits for that: up to 0.3 s. mimalloc has none
+//! of this, but keeps large blocks; the C library returns those to the system
+//! ([`return_large_blocks`](sardonyx_base::allocator::return_large_blocks)).
+
+use mimalloc::MiMalloc;
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// Blocks of at least so many bytes are the C library's.
+const LARGE_BYTES: usize = sardonyx_base::allocator::LARGE_BYTES;
+
+/// Both allocators; the size of a block says whose it is.
+pub struct BySize;
+
+fn is_large(bytes: usize) -> bool {
+    bytes >= LARGE_BYTES
+}
+
+// SAFETY: each block is one of an allocator that keeps the contract, and goes back to the same one: the layout has the same
+// size at the end as at the beginning, and after `realloc` that of the new block.
+unsafe impl GlobalAlloc for BySize {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller says.
+        match is_large(layout.size()) {
+            false => unsafe { MiMalloc.alloc(layout) },
+            true => unsafe { System.alloc(layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller says.
+        match is_large(layout.size()) {
+            false => unsafe { MiMalloc.alloc_zeroed(layout) },
+            true => unsafe { System.alloc_zeroed(layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the block is of the allocator that this size has chosen.
+        match is_large(layout.size()) {
+            false => unsafe { MiMalloc.dealloc(block, layout) },
+            true => unsafe { System.dealloc(block, layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        match (is_large(layout.size()), is_large(bytes)) {
+            // SAFETY: the block is of this allocator, and so will be the new one.
+            (false, false) => unsafe { MiMalloc.realloc(block, layout, bytes) },
+            // SAFETY: the same.
+            (true, true) => unsafe { System.realloc(block, layout, bytes) },
+            // SAFETY: as the caller says.
+            _ => unsafe { self.change_owner(block, layout, bytes) },
+        }
+    }
+}
+
+impl BySize {
+    /// # Safety
+    /// That of [`GlobalAlloc::realloc`].
+    #[cold]
+    unsafe fn change_owner(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller gives a size that, rounded up to the alignment, is no overflow, and not 0.
+        let changed = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
+        // SAFETY: as before.
+        let new = unsafe { self.alloc(changed) };
+        if !new.is_null() {
+            // SAFETY: both blocks have so many bytes, and are not the same; the old one is not used any more.
+            unsafe {
+                block.copy_to_nonoverlapping(new, layout.size().min(bytes));
+                self.dealloc(block, layout);
+            }
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_keeps_its_bytes_as_it_grows_and_shrinks_from_one_allocator_to_the_other() {
+        let mut bytes: Vec<u8> = Vec::new();
+        let sizes = [1, LARGE_BYTES - 1, LARGE_BYTES, 3 * LARGE_BYTES];
+        for size in sizes {
+            bytes.resize(size, size as u8);
+            bytes.shrink_to_fit();
+            assert_eq!(bytes.capacity(), size);
+        }
+        for size in sizes.into_iter().rev() {
+            bytes.truncate(size);
+            bytes.shrink_to_fit();
+            assert_eq!(bytes.len(), size);
+            assert_eq!((bytes[0], bytes[size - 1]), (1, size as u8));
+        }
+    }
+
+    #[test]
+    fn zeroed_blocks_of_both_sizes_are_zero() {
+        for size in [100, LARGE_BYTES, 5 * LARGE_BYTES] {
+            assert!(vec![0u8; size].iter().all(|byte| *byte == 0));
+        }
+    }
+}
