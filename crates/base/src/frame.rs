@@ -67,20 +67,29 @@ pub enum FrameError {
     },
 }
 
+/// Bytes before a body.
+pub const HEAD_BYTES: usize = LENGTH_BYTES + CHECKSUM_BYTES;
+
+/// The bytes before a body that these parts are.
+pub fn head(body: &[&[u8]]) -> [u8; HEAD_BYTES] {
+    let bytes: usize = body.iter().map(|part| part.len()).sum();
+    let sum = body
+        .iter()
+        .fold(0, |sum, part| crc32c::crc32c_append(sum, part));
+    let mut head = [0; HEAD_BYTES];
+    let (length, checksum) = head.split_at_mut(LENGTH_BYTES);
+    length.copy_from_slice(&((CHECKSUM_BYTES + bytes) as u32).to_be_bytes());
+    checksum.copy_from_slice(&sum.to_le_bytes());
+    head
+}
+
 /// Appends a frame whose body these parts are.
 pub fn encode(into: &mut Vec<u8>, body: &[&[u8]]) {
     let bytes: usize = body.iter().map(|part| part.len()).sum();
-    into.reserve(LENGTH_BYTES + CHECKSUM_BYTES + bytes);
-    into.extend_from_slice(&((CHECKSUM_BYTES + bytes) as u32).to_be_bytes());
-    let checksum = into.len();
-    into.extend_from_slice(&[0; CHECKSUM_BYTES]);
+    into.reserve(HEAD_BYTES + bytes);
+    into.extend_from_slice(&head(body));
     for part in body {
         into.extend_from_slice(part);
-    }
-    let signed = checksum + CHECKSUM_BYTES;
-    let sum = crc32c::crc32c(into.get(signed..).unwrap_or_default());
-    if let Some(place) = into.get_mut(checksum..signed) {
-        place.copy_from_slice(&sum.to_le_bytes());
     }
 }
 
@@ -89,6 +98,21 @@ pub fn encode(into: &mut Vec<u8>, body: &[&[u8]]) {
 /// # Errors
 /// [`FrameError`]: nothing more can be read from the connection.
 pub fn read(from: &mut impl Read, sizes: &RangeInclusive<usize>) -> Result<Vec<u8>, FrameError> {
+    let mut body = Vec::new();
+    read_into(from, sizes, &mut body)?;
+    Ok(body)
+}
+
+/// As [`read`], in place of what is in `body`, whose memory is used again.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into(
+    from: &mut impl Read,
+    sizes: &RangeInclusive<usize>,
+    body: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    body.clear();
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length).map_err(unread)?;
     let length = u32::from_be_bytes(length) as usize;
@@ -96,13 +120,13 @@ pub fn read(from: &mut impl Read, sizes: &RangeInclusive<usize>) -> Result<Vec<u
     let mut checksum = [0; CHECKSUM_BYTES];
     from.read_exact(&mut checksum).map_err(unread)?;
     let bytes = length - CHECKSUM_BYTES;
-    let mut body = Vec::with_capacity(bytes.min(FIRST_BYTES));
-    let read = from.take(bytes as u64).read_to_end(&mut body);
+    body.reserve(bytes.min(FIRST_BYTES));
+    let read = from.take(bytes as u64).read_to_end(body);
     if read.map_err(unread)? < bytes {
         return Err(FrameError::Closed);
     }
-    match crc32c::crc32c(&body) == u32::from_le_bytes(checksum) {
-        true => Ok(body),
+    match crc32c::crc32c(body) == u32::from_le_bytes(checksum) {
+        true => Ok(()),
         false => Err(FrameError::Checksum { bytes: length }),
     }
 }
@@ -227,7 +251,8 @@ impl Writer {
         self
     }
 
-    fn length(&mut self, length: usize) -> &mut Self {
+    /// The number of bytes, or of values, that follow.
+    pub fn length(&mut self, length: usize) -> &mut Self {
         self.0.extend_from_slice(&(length as u32).to_le_bytes());
         self
     }
@@ -283,6 +308,20 @@ mod tests {
             damaged[place] ^= 1;
             read(&mut &damaged[..], &(7..=7)).unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_frame_is_read_in_place_of_the_one_before() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, &[&[7; 100_000]]);
+        encode(&mut bytes, &[b"short"]);
+        let (mut stream, mut body) = (&bytes[..], Vec::new());
+        read_into(&mut stream, &(0..=100_000), &mut body).unwrap();
+        assert_eq!(body, [7; 100_000]);
+        let room = body.capacity();
+        read_into(&mut stream, &(0..=100_000), &mut body).unwrap();
+        assert_eq!(body, b"short");
+        assert_eq!(body.capacity(), room);
     }
 
     #[test]

@@ -23,6 +23,9 @@ const WELCOME: u8 = 61;
 const REFUSED: u8 = 62;
 
 /// Bytes of a greeting, and of its answer.
+/// A part of a frame that has so many bytes is sent from where it is.
+const COPIED_BYTES_MAX: usize = 64 << 10;
+
 const SIZES: RangeInclusive<usize> = 1..=16 << 10;
 
 /// The most bytes of a reason.
@@ -247,8 +250,18 @@ fn unread(error: FrameError, peer: &str) -> GreetingError {
 /// # Errors
 /// The connection's.
 pub fn send(stream: &mut impl Write, body: &[&[u8]]) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    frame::encode(&mut bytes, body);
+    let mut bytes = frame::head(body).to_vec();
+    for part in body {
+        match part.len() < COPIED_BYTES_MAX {
+            true => bytes.extend_from_slice(part),
+            // Behind the small ones before it, from where it is.
+            false => {
+                stream.write_all(&bytes)?;
+                stream.write_all(part)?;
+                bytes.clear();
+            }
+        }
+    }
     stream.write_all(&bytes)?;
     stream.flush()
 }
@@ -294,6 +307,22 @@ mod tests {
             let called = protocols[0].call(address, &trust(tokens[0]), wishes.as_bytes());
             [called.map(|(_, welcome)| welcome), heard.join().unwrap()]
         })
+    }
+
+    #[test]
+    fn what_is_sent_in_large_and_small_parts_is_one_frame() {
+        let large = vec![3; COPIED_BYTES_MAX];
+        for body in [
+            &[&b"head"[..], &large, b"tail", &large][..],
+            &[&large],
+            &[b"small"],
+            &[],
+        ] {
+            let (mut sent, mut framed) = (Vec::new(), Vec::new());
+            send(&mut sent, body).unwrap();
+            frame::encode(&mut framed, body);
+            assert_eq!(sent, framed);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Arguments {
     pub fn run(&self, _output: &mut Output) -> anyhow::Result<Exit> {
         let given = self.arguments.join(" ");
         Err(UsageError::Arguments(format!(
-            "there is no `standby {given}` any more: on the other host, `sardonyx store serve file:DIRECTORY --listen ADDR` keeps \
+            "there is no `standby {given}` any more: on the other host, `sardonyx store serve DIRECTORY --listen ADDR` keeps \
              the log, and `sardonyx store follow file:DIRECTORY COPY` or `sardonyx serve COPY --store file:DIRECTORY` follows \
              it (docs/hosts.md)"
         ))

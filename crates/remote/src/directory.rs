@@ -25,6 +25,7 @@ use crate::place::RemoteOptions;
 use crate::probe;
 use crate::stable::Unstable;
 use sardonyx_base::random::system_random;
+use sardonyx_storage::remote_log::entry_log::ENTRIES_FILE;
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects, check_object_name};
 use sardonyx_storage::remote_log::store::{
     Appended, LIST_MOST, Listed, Register, RegisterVersion, RemoteStore, StoreError,
@@ -33,6 +34,9 @@ use sardonyx_storage::remote_log::store::{
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// The folder of entries that are files.
+pub(crate) const ENTRIES: &str = "entry";
 
 /// How many states of a register stay.
 const STATES_KEPT: u64 = 16;
@@ -44,6 +48,8 @@ const NEW: &str = "new_";
 #[derive(Debug)]
 pub struct DirectoryLog {
     directory: PathBuf,
+    /// The name of the folder with the entries.
+    entries: &'static str,
     entry_bytes_max: u64,
     unstable: Unstable,
 }
@@ -52,13 +58,45 @@ impl DirectoryLog {
     /// The log there; the directory is made if there is none, and that is wanted.
     ///
     /// # Errors
-    /// It cannot be made; it is not there.
+    /// It cannot be made; it is not there; one process keeps it for itself ([`ServedLog`](crate::ServedLog)).
     pub fn open(directory: &Path, options: &RemoteOptions) -> Result<DirectoryLog, StoreError> {
-        let log = DirectoryLog {
+        let log = DirectoryLog::new(directory, ENTRIES, options);
+        match directory.join(ENTRIES_FILE).try_exists() {
+            Ok(true) => Err(StoreError::Setup {
+                place: log.place(),
+                reason: format!(
+                    "its entries are in a log that one process keeps for itself: run `sardonyx store serve {}`, and use its \
+                     address as tcp://HOST:PORT, beside it tcp://127.0.0.1:PORT",
+                    directory.display()
+                ),
+            }),
+            _ => log.opened(options),
+        }
+    }
+
+    /// The registers and objects of a directory whose entries are in a log beside them, in a folder of this name.
+    ///
+    /// # Errors
+    /// As [`DirectoryLog::open`].
+    pub(crate) fn beside(
+        directory: &Path,
+        log: &'static str,
+        options: &RemoteOptions,
+    ) -> Result<DirectoryLog, StoreError> {
+        DirectoryLog::new(directory, log, options).opened(options)
+    }
+
+    fn new(directory: &Path, entries: &'static str, options: &RemoteOptions) -> DirectoryLog {
+        DirectoryLog {
             directory: directory.into(),
+            entries,
             entry_bytes_max: options.entry_bytes_max,
             unstable: Unstable::default(),
-        };
+        }
+    }
+
+    fn opened(self, options: &RemoteOptions) -> Result<DirectoryLog, StoreError> {
+        let log = self;
         if !options.make {
             let there = fs::metadata(log.entries()).and_then(|_| log.sync_folders());
             return match there {
@@ -66,7 +104,7 @@ impl DirectoryLog {
                 Err(error) => Err(log.failed("open the directory", &error)),
             };
         }
-        let made = fs::create_dir_all(directory).and_then(|()| log.make_folders());
+        let made = fs::create_dir_all(&log.directory).and_then(|()| log.make_folders());
         made.map_err(|error| log.refused("make the directory", &error))?;
         Ok(log)
     }
@@ -123,6 +161,7 @@ impl DirectoryLog {
             .join(format!("probe-{:016x}", system_random()));
         let log = DirectoryLog {
             directory: beside.clone(),
+            entries: ENTRIES,
             entry_bytes_max: self.entry_bytes_max,
             unstable: Unstable::default(),
         };
@@ -137,7 +176,7 @@ impl DirectoryLog {
     }
 
     fn entries(&self) -> PathBuf {
-        self.directory.join("entry")
+        self.directory.join(self.entries)
     }
 
     fn register(&self, register: Register) -> PathBuf {

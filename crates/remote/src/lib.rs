@@ -105,6 +105,7 @@ mod requests;
 mod rules;
 #[cfg(feature = "s3")]
 mod s3;
+mod served;
 #[cfg(any(feature = "s3", feature = "nats"))]
 mod several;
 mod stable;
@@ -116,6 +117,7 @@ pub use encrypted::{ENCRYPTION_BYTES, EncryptedLog, Keys};
 #[cfg(feature = "s3")]
 pub use objects::ObjectLog;
 pub use place::{KEYS_VARIABLE, RemoteOptions, open};
+pub use served::ServedLog;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use tcp::fuzzing;

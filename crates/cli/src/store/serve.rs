@@ -22,18 +22,23 @@ use std::sync::Arc;
 /// Keep the log of a database for other hosts.
 ///
 /// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before they get the answer. A host beside this
-/// process uses the directory itself. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
+/// process uses tcp://127.0.0.1:PORT. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
 /// it is there again.
+///
+/// A directory is kept by this process alone, with the entries in one log: an entry costs one synced write. As file:DIRECTORY
+/// each entry is a file, which is slower; a host beside this process may then use file:DIRECTORY, too. A directory stays as
+/// it was first used.
 ///
 /// With --tls only hosts whose certificate the same CA has signed are served, and others can neither read nor change
 /// anything on the way; they set SARDONYX_STORE_TLS. Without it connections are as TCP is: for one host, or a network that you trust.
 /// With --token-file only hosts that have the same token are served; they set SARDONYX_STORE_TOKEN_FILE.
 ///
-/// Example: sardonyx store serve file:/srv/bank-log --listen 0.0.0.0:7071 --tls /etc/sardonyx
+/// Example: sardonyx store serve /srv/bank-log --listen 0.0.0.0:7071 --tls /etc/sardonyx
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
-    /// The place of the log: file:DIRECTORY, made where absent
+    /// The directory of the log, made where absent; file:DIRECTORY if other processes use it, too
+    #[arg(value_name = "DIRECTORY")]
     place: String,
     /// The address to listen at, such as 0.0.0.0:7071; port 0 takes a free one
     #[arg(long, value_name = "ADDR")]
@@ -66,10 +71,10 @@ impl Arguments {
         let end = end_requested(self.until_input_ends);
         #[cfg(feature = "sql")]
         tell(self.log_level, output.is_json(), None);
-        if !self.place.starts_with("file:") {
+        if is_store_of_others(&self.place) {
             let place = &self.place;
             return Err(UsageError::Arguments(format!(
-                "{place} is not a directory of this host: give file:DIRECTORY; hosts use other stores themselves"
+                "{place} is not a directory of this host: give a directory, or file:DIRECTORY; hosts use other stores themselves"
             ))
             .into());
         }
@@ -104,4 +109,10 @@ impl Arguments {
         drop(server);
         Ok(Exit::Done)
     }
+}
+
+/// True of a place that has a scheme, but for `file:`.
+fn is_store_of_others(place: &str) -> bool {
+    let scheme = place.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme != "file" && !scheme.contains(['/', '.']))
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 
 const TOKEN_FILE: &str = "SARDONYX_STORE_TOKEN_FILE";
 
-/// A process that keeps the log of a cluster.
+/// A process that keeps the log of a cluster, at an address that stays when it is killed.
 struct Keeper {
     process: Child,
     place: String,
@@ -17,15 +17,13 @@ struct Keeper {
 
 impl Keeper {
     fn start(cluster: &Cluster) -> Keeper {
+        Keeper::start_at(cluster, &directory_of(cluster), "127.0.0.1:0")
+    }
+
+    fn start_at(cluster: &Cluster, place: &str, address: &str) -> Keeper {
         let token = cluster.directory.path().join("token");
         std::fs::write(&token, "secret\n").unwrap();
-        let verb = [
-            "store",
-            "serve",
-            &cluster.place(),
-            "--listen",
-            "127.0.0.1:0",
-        ];
+        let verb = ["store", "serve", place, "--listen", address];
         let mut process = command(&verb)
             .args(["--json", "--until-input-ends", "--token-file"])
             .arg(&token)
@@ -37,12 +35,30 @@ impl Keeper {
         let mut output = BufReader::new(process.stdout.take().unwrap());
         output.read_line(&mut said).unwrap();
         let said: serde_json::Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(said["place"], cluster.place());
+        assert_eq!(said["place"], place);
         Keeper {
             process,
             place: format!("tcp://{}", said["listening"].as_str().unwrap()),
             token,
         }
+    }
+
+    /// Killed, and started again at the same address.
+    fn killed(mut self, cluster: &Cluster) -> Keeper {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        let address = self.place.trim_start_matches("tcp://");
+        Keeper::start_at(cluster, &directory_of(cluster), address)
+    }
+
+    /// Asks a tool about the place.
+    fn ask(&self, verb: &str, more: &[&str]) -> String {
+        let verb = ["store", verb, &self.place];
+        let output = command(&verb)
+            .args(more)
+            .env(TOKEN_FILE, &self.token)
+            .output();
+        ended(0, &verb, &output.unwrap()).0
     }
 
     fn end(mut self) {
@@ -58,34 +74,70 @@ impl Drop for Keeper {
     }
 }
 
+/// A directory of the keeper alone.
+fn directory_of(cluster: &Cluster) -> String {
+    let directory = cluster.directory.path().join("kept");
+    directory.to_str().unwrap().into()
+}
+
 #[test]
 fn i12_two_hosts_fail_over_with_the_log_that_one_of_them_keeps() {
     let cluster = Cluster::new();
     let keeper = Keeper::start(&cluster);
+    let token = keeper.token.to_str().unwrap().to_string();
+    let start = |host: &str, keeper: &Keeper| {
+        cluster.start_on(host, &keeper.place, &[(TOKEN_FILE, &token)])
+    };
+    let a = start("host-1", &keeper);
+    cluster.create(&[&a]);
+    let b = start("host-2", &keeper);
+    cluster.wait_until_it_follows(&b);
+    cluster.insert(&[&b, &a], 0..20);
+    let said = keeper.ask("status", &["--json"]);
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["host"], "host-1");
+    kill(a);
+    let client = cluster.served_by(&[&b]);
+    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
+    cluster.insert(&[&b], 20..30);
+    // It comes back, and has what the other one did meanwhile.
+    let a = start("host-1", &keeper);
+    cluster.wait_until_it_follows(&a);
+    // The log is as it was acknowledged when its process is killed.
+    let keeper = keeper.killed(&cluster);
+    cluster.insert(&[&b, &a], 30..40);
+    b.end();
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), (0..40).collect::<Vec<_>>());
+    a.end();
+    keeper.ask("verify", &[]);
+    keeper.end();
+}
+
+#[test]
+fn a_directory_of_files_is_served_to_others_and_used_beside() {
+    let cluster = Cluster::new();
+    let keeper = Keeper::start_at(&cluster, &cluster.place(), "127.0.0.1:0");
     let token = keeper.token.to_str().unwrap().to_string();
     let a = cluster.start_on("host-1", &keeper.place, &[(TOKEN_FILE, &token)]);
     cluster.create(&[&a]);
     // Beside the log.
     let b = cluster.start("host-2");
     cluster.wait_until_it_follows(&b);
-    cluster.insert(&[&b, &a], 0..20);
+    cluster.insert(&[&b, &a], 0..5);
     assert_eq!(
         json(&["store", "status", &cluster.place()])["host"],
         "host-1"
     );
-    kill(a);
-    let client = cluster.served_by(&[&b]);
-    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
-    cluster.insert(&[&b], 20..30);
-    // It comes back, and has what the other one did meanwhile.
-    let a = cluster.start_on("host-1", &keeper.place, &[(TOKEN_FILE, &token)]);
-    cluster.wait_until_it_follows(&a);
     b.end();
-    let client = cluster.served_by(&[&a]);
-    assert_eq!(cluster.numbers(&client), (0..30).collect::<Vec<_>>());
     a.end();
     keeper.end();
     run(0, &["store", "verify", &cluster.place()]);
+    // One process cannot have it for itself.
+    let directory = cluster.place().replace("file:", "");
+    let verb = ["store", "serve", &directory, "--listen", "127.0.0.1:0"];
+    let (_, said) = run(4, &verb);
+    assert!(said.contains("serve it as file:"), "{said}");
 }
 
 #[test]
@@ -104,7 +156,10 @@ fn a_host_without_the_token_is_refused_by_name() {
     assert!(said.contains("SARDONYX_STORE_TLS"), "{said}");
     let elsewhere = ["store", "serve", "memory:x", "--listen", "127.0.0.1:0"];
     let (_, said) = run(2, &elsewhere);
-    assert!(said.contains("give file:DIRECTORY"), "{said}");
+    assert!(
+        said.contains("give a directory, or file:DIRECTORY"),
+        "{said}"
+    );
     let nowhere = ["store", "serve", &cluster.place(), "--listen", "here"];
     let (_, said) = run(4, &nowhere);
     assert!(said.contains("cannot listen at here"), "{said}");

@@ -6,7 +6,6 @@ use super::record::SetRecord;
 use super::spelling::Spelling;
 use super::time::{Limits, Time};
 use super::{Copies, mark_of};
-use crate::directory::DirectoryLog;
 use crate::encrypted::Keys;
 use crate::place::{RemoteOptions, open};
 use crate::rules::{keeps_the_contract, own_in_turn};
@@ -437,9 +436,9 @@ fn over_tcp_a_log_outlives_each_of_its_servers_in_turn() {
     };
     let serve = |name: &str, listener: &TcpListener| {
         let directory = home.path().join(name);
-        let store = DirectoryLog::open(&directory, &RemoteOptions::default()).unwrap();
+        let store = StoreServer::open(directory.to_str().unwrap()).unwrap();
         let listener = listener.try_clone().unwrap();
-        StoreServer::start(Arc::new(store), listener, trust()).unwrap()
+        StoreServer::start(store, listener, trust()).unwrap()
     };
     // Each keeps its port while its server is away: then it is as one that gives no answer.
     let listeners = [0; 2].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());

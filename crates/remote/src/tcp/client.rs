@@ -194,7 +194,8 @@ impl TcpLog {
             reason,
         };
         let mut connection = self.connection(request)?;
-        let sent = send(&mut connection, &[&request.encode()]);
+        let (head, content) = request.parts();
+        let sent = send(&mut connection, &[&head, content]);
         sent.map_err(|error| unclear(error.to_string()))?;
         let body = frame::read(&mut connection, &(1..=BODY_BYTES_MAX));
         let answer = body.and_then(|body| Answer::decode(&body));

@@ -105,32 +105,58 @@ impl Request<'_> {
         }
     }
 
-    /// Its bytes.
-    pub fn encode(&self) -> Vec<u8> {
+    /// Its bytes, of which the second part, an entry or an object, is where it was.
+    pub fn parts(&self) -> (Vec<u8>, &[u8]) {
         let mut body = Writer::default();
-        match self {
-            Request::AppendAt(number, bytes) => body.u8(1).u64(*number).counted(bytes),
-            Request::ReadSeveral(numbers) => put_numbers(body.u8(2), numbers),
-            Request::List(from) => body.u8(3).u64(*from),
-            Request::Remove(numbers) => put_numbers(body.u8(4), numbers),
-            Request::ReadRegister(register) => body.u8(5).u8(number_of(*register)),
+        let content: Option<&[u8]> = match self {
+            Request::AppendAt(number, bytes) => {
+                body.u8(1).u64(*number);
+                Some(bytes)
+            }
             Request::SwapRegister(register, expected, bytes) => {
                 body.u8(6).u8(number_of(*register));
                 body.option(expected.as_ref(), |body, version| {
                     body.counted(version.0.as_bytes());
                 });
-                body.counted(bytes)
+                Some(bytes)
             }
             Request::CreateObject(name, bytes) => {
-                body.u8(7).counted(name.as_bytes()).counted(bytes)
+                body.u8(7).counted(name.as_bytes());
+                Some(bytes)
             }
+            other => {
+                other.put_short(&mut body);
+                None
+            }
+        };
+        if let Some(content) = content {
+            body.length(content.len());
+        }
+        (body.0, content.unwrap_or_default())
+    }
+
+    /// A request without content.
+    fn put_short(&self, body: &mut Writer) {
+        match self {
+            Request::AppendAt(..) | Request::SwapRegister(..) | Request::CreateObject(..) => body,
+            Request::ReadSeveral(numbers) => put_numbers(body.u8(2), numbers),
+            Request::List(from) => body.u8(3).u64(*from),
+            Request::Remove(numbers) => put_numbers(body.u8(4), numbers),
+            Request::ReadRegister(register) => body.u8(5).u8(number_of(*register)),
             Request::ReadObject(name) => body.u8(8).counted(name.as_bytes()),
             Request::ListObjects(folder) => body.u8(9).counted(folder.as_bytes()),
             Request::RemoveObjects(names) => body.u8(10).list(names, |body, name| {
                 body.counted(name.as_bytes());
             }),
         };
-        body.0
+    }
+
+    /// Its bytes, together.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn encode(&self) -> Vec<u8> {
+        let (mut bytes, content) = self.parts();
+        bytes.extend_from_slice(content);
+        bytes
     }
 
     /// The request of these bytes.

@@ -1,11 +1,11 @@
 //! A log at another host, over TCP: `tcp://HOST:PORT` is what a [`StoreServer`] there keeps.
 //!
 //! ```text
-//! host that serves ─▶ TcpLog ═══ TCP, TLS, token ═══▶ StoreServer ─▶ file:DIRECTORY
+//! host that serves ─▶ TcpLog ═══ TCP, TLS, token ═══▶ StoreServer ─▶ DIRECTORY, or file:DIRECTORY
 //! ```
 //!
-//! The server has a place of its own, which it has probed, and does there what it is asked: so its directory is a store
-//! as any other, and a host beside it uses it as `file:DIRECTORY`. Entries are durable there before they are acknowledged.
+//! The server has a place of its own, which it has probed, and does there what it is asked: a directory that it has for itself
+//! ([`ServedLog`](crate::ServedLog)), or one that a host beside it uses, too, as `file:DIRECTORY`. Entries are durable there before they are acknowledged.
 //! Each request has one answer. A connection that breaks says nothing of whether a request was done, as with every store
 //! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
 //!

@@ -6,6 +6,7 @@
 use super::message::{Answer, Failed, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};
 use crate::place::{RemoteOptions, open};
+use crate::served::ServedLog;
 use sardonyx_base::frame;
 use sardonyx_base::greeting::{GreetingError, Trust, send};
 use sardonyx_base::listening::Listening;
@@ -32,6 +33,9 @@ const WRITE_MAX: Duration = Duration::from_secs(30);
 
 /// The most bytes of entries in one answer; one entry may be longer.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
+
+/// Memory of a request that is kept for the next one of its connection.
+const BODY_BYTES_KEPT: usize = 4 << 20;
 
 /// The object with the random number of the store.
 const IDENTITY_OBJECT: &str = "server/identity";
@@ -73,13 +77,16 @@ impl StoreServer {
         Ok(StoreServer(listening.map_err(StoreServerError::Listen)?))
     }
 
-    /// The store at a place, to be served. One that was served before is opened on a full disk, too, where nothing can be
-    /// tried out.
+    /// The store of a directory that this process has for itself, or `file:DIRECTORY` for one that other processes use, too. The
+    /// latter, if it was served before, is opened on a full disk, too, where nothing can be tried out.
     ///
     /// # Errors
     /// The store cannot be opened, or cannot keep a log.
     pub fn open(place: &str) -> Result<Arc<dyn RemotePlace>, StoreError> {
         let options = RemoteOptions::default();
+        if !place.starts_with("file:") {
+            return Ok(Arc::new(ServedLog::open(place.as_ref(), &options)?));
+        }
         let error = match open(place, &options) {
             Ok(store) => return Ok(store),
             Err(error @ StoreError::Unsuitable { .. }) => return Err(error),
@@ -169,8 +176,9 @@ fn answer_all(
     let limits = stream.socket().set_read_timeout(Some(IDLE_MAX));
     let limits = limits.and_then(|()| stream.socket().set_write_timeout(Some(WRITE_MAX)));
     limits.map_err(|source| broke("set a time limit", source))?;
+    let mut body = Vec::new();
     loop {
-        let body = frame::read(&mut stream, &(1..=BODY_BYTES_MAX))?;
+        frame::read_into(&mut stream, &(1..=BODY_BYTES_MAX), &mut body)?;
         let answer = match Request::decode(&body) {
             Ok(request) => {
                 answer(store, request).unwrap_or_else(|error| Answer::Failed(error.into()))
@@ -180,7 +188,8 @@ fn answer_all(
                 reason: error.to_string(),
             }),
         };
-        drop(body);
+        body.clear();
+        body.shrink_to(BODY_BYTES_KEPT);
         send(&mut stream, &[&answer.encode()]).map_err(|source| broke("answer", source))?;
     }
 }

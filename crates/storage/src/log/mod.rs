@@ -3,7 +3,7 @@
 //! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
-//! - `spanning`: writing a group that has several segments for itself;
+//! - `spanning`: writing a group to its segment, or to the several that it has for itself;
 //! - [`seal`]: a group in memory, and where the next one goes;
 //! - `open_group`: the group that is being filled, and when it is closed;
 //! - [`policy`]: by what rule it is closed, and the bounds;
@@ -39,7 +39,7 @@ pub mod room;
 pub mod seal;
 pub mod segment;
 mod shared_error;
-mod spanning;
+pub(crate) mod spanning;
 pub(crate) mod split;
 mod state;
 pub mod statistics;

@@ -211,6 +211,15 @@ impl GroupBuilder {
         self.transactions += transactions;
     }
 
+    /// Appends bytes of a log whose records are of another kind ([`crate::remote_log::entry_log`]): all of the group is
+    /// one transaction.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        self.buffer.reserve(bytes.len());
+        self.buffer.extend_from_slice(bytes);
+        self.transaction_start = self.buffer.len();
+        self.transactions = 1;
+    }
+
     /// Where the running transaction's records end now, to [cut them off](GroupBuilder::cut) there.
     #[inline]
     pub fn mark(&self) -> LogMark {

@@ -404,6 +404,32 @@ impl Segments {
         freed.len()
     }
 
+    /// Removes files that hold no needed log, the oldest first, but for so many that are used again.
+    ///
+    /// # Errors
+    /// The disk's; what is left is removed by the next call.
+    pub fn remove_superfluous(&self, kept: usize) -> Result<(), LogError> {
+        self.process.check()?;
+        let _one_at_a_time = self.preparing.lock();
+        loop {
+            let mut files = self.files.lock();
+            if files.superfluous.len() <= kept {
+                return Ok(());
+            }
+            let Some(oldest) = files.superfluous.pop_first() else {
+                return Ok(());
+            };
+            drop(files);
+            let removed = self.disk.remove(&segment_file(oldest));
+            if let Err(error) = removed {
+                self.files.lock().superfluous.insert(oldest);
+                return Err(error.into());
+            }
+            // Before the next one: what is left leads up to the live ones without a gap.
+            self.disk.sync_directory(LOG_DIRECTORY)?;
+        }
+    }
+
     /// True if the log from a position on is kept: nothing of it was freed.
     pub fn keeps(&self, from: LogPosition) -> bool {
         let lsn = self.layout.resumed(from).lsn;

@@ -1,17 +1,60 @@
-//! Writing a group that has several segments for itself, because it does not fit into one.
+//! Writing a group to its segment, or to the several that it has for itself because it does not fit into one.
 //!
-//! Such a group may be as large as memory allows, so it is never whole in a buffer: its records are
+//! A spanning group may be as large as memory allows, so it is never whole in a buffer: its records are
 //! written from where they are, piece by piece through a small aligned buffer, and synced once for each
 //! file. What is torn by a crash is no group, since the one checksum in its header is of all records (I4).
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
-use super::{LogLayout, LogPosition};
+use super::seal::SealedGroup;
+use super::segment::Segments;
+use super::{LogError, LogLayout, LogPosition};
 use crate::disk::{AlignedBuffer, DiskError, DiskFile};
 use sardonyx_base::crc32c;
 use std::sync::Arc;
 
 /// Bytes that are written at once.
 const PIECE_BYTES: usize = 4 << 20;
+
+/// Writes a group that is in a buffer to its place, durably, or without a sync if that is done later. A spanning group is
+/// synced in any case.
+pub(crate) fn write_sealed(
+    segments: &Segments,
+    group: &SealedGroup,
+    syncs: bool,
+) -> Result<(), LogError> {
+    let (header, layout) = (group.header(), segments.layout());
+    if header.is_spanning() {
+        return write_spanning(segments, group);
+    }
+    let file = segments.file(layout.segment_of(header.lsn))?;
+    let offset = layout.offset_in_segment(header.lsn);
+    match syncs {
+        true => file.write_durable_at(offset, group.bytes())?,
+        false => file.write_at(offset, group.bytes())?,
+    }
+    Ok(())
+}
+
+/// Each part to its file, then each file synced.
+#[cold]
+fn write_spanning(segments: &Segments, group: &SealedGroup) -> Result<(), LogError> {
+    let mut left = group.bytes();
+    let mut files = Vec::new();
+    let parts = segments
+        .layout()
+        .parts(group.header().lsn, left.len() as u64);
+    for (segment, offset, bytes) in parts {
+        let file = segments.file(segment)?;
+        let (part, rest) = left.split_at(bytes as usize);
+        file.write_at(offset, part)?;
+        files.push(file);
+        left = rest;
+    }
+    for file in files {
+        file.sync()?;
+    }
+    Ok(())
+}
 
 /// The header of a spanning group with these records, which are one transaction's, written by this
 /// incarnation where the log ends.

@@ -15,20 +15,19 @@
 //! is written, and all of this may be killed anywhere and repeated. It costs a few small writes: what
 //! was in flight at the end, and a block of each stripe.
 
-use super::error::RecoveryError;
 use crate::checkpoint::BACKUP_DIRECTORY;
-use crate::disk::{Access, AlignedBuffer, Create, Disk};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError};
 use crate::journal::JOURNAL_DIRECTORY;
 use crate::log::group::GROUP_ALIGNMENT;
 use crate::log::reader::LogReader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogLayout, LogPosition};
+use crate::log::{LogError, LogLayout, LogPosition};
 use std::io;
 use std::sync::Arc;
 
 /// Makes the names in the database's directories stable: the manifest's, those of segments that were
 /// renamed, of the backup's and the archive's files, and of the directories themselves.
-pub(crate) fn make_names_stable(disk: &dyn Disk) -> Result<(), RecoveryError> {
+pub(crate) fn make_names_stable(disk: &dyn Disk) -> Result<(), DiskError> {
     for directory in ["", LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         match disk.sync_directory(directory) {
             Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
@@ -44,7 +43,7 @@ pub(crate) fn write_tail_again(
     layout: LogLayout,
     first: LogPosition,
     end: LogPosition,
-) -> Result<(), RecoveryError> {
+) -> Result<(), LogError> {
     let open = |segment| disk.open(&segment_file(segment), Access::Direct, Create::No);
     let mut reader = LogReader::open(disk, layout, first)?.until_group(end.group);
     let mut file = None;

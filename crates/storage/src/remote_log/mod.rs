@@ -14,7 +14,8 @@
 //! - [`position`]: a place between two entries, and which entry may follow there;
 //! - [`boundary`]: where the log begins, since what is before is deleted;
 //! - [`store`]: what is asked of a store, as a trait;
-//! - [`objects`]: what is asked beside that; [`memory`]: a store in memory;
+//! - [`objects`]: what is asked beside that; [`memory`]: a store in memory; [`entry_log`]: entries in a log of segments,
+//!   for the process that keeps a store for others;
 //! - [`exchange`]: requests to a store and answers, as values;
 //! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
 //!   deletes its beginning: without I/O, clock and thread;
@@ -51,6 +52,7 @@ pub mod boundary;
 pub mod claim;
 pub mod copy;
 pub mod entry;
+pub mod entry_log;
 mod error;
 pub mod exchange;
 #[cfg(test)]

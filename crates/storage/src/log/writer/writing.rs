@@ -6,7 +6,7 @@ use crate::log::durable::DurablePrefix;
 use crate::log::policy::GroupPolicy;
 use crate::log::pool::DurableGroup;
 use crate::log::seal::SealedGroup;
-use crate::log::{LogError, LogPosition, SharedEnd};
+use crate::log::{LogError, LogPosition, SharedEnd, spanning};
 use sardonyx_base::sync::MutexGuard;
 use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::user_code::message_of;
@@ -182,36 +182,7 @@ impl LogWriter {
         if let Some(recent) = self.recent.get() {
             recent.put(header, group.bytes());
         }
-        let layout = self.segments.layout();
-        if header.is_spanning() {
-            return self.write_spanning(group);
-        }
-        let file = self.segments.file(layout.segment_of(header.lsn))?;
-        let offset = layout.offset_in_segment(header.lsn);
-        match self.behind {
-            None => file.write_durable_at(offset, group.bytes())?,
-            Some(_) => file.write_at(offset, group.bytes())?,
-        }
-        Ok(())
-    }
-
-    /// Writes a group that has several segments for itself: each part, then each file synced.
-    #[cold]
-    fn write_spanning(&self, group: &SealedGroup) -> Result<(), LogError> {
-        let layout = self.segments.layout();
-        let mut left = group.bytes();
-        let mut files = Vec::new();
-        for (segment, offset, bytes) in layout.parts(group.header().lsn, left.len() as u64) {
-            let file = self.segments.file(segment)?;
-            let (part, rest) = left.split_at(bytes as usize);
-            file.write_at(offset, part)?;
-            files.push(file);
-            left = rest;
-        }
-        for file in files {
-            file.sync()?;
-        }
-        Ok(())
+        spanning::write_sealed(&self.segments, group, self.behind.is_none())
     }
 
     /// The group is on stable storage, or written if that is not waited for: acknowledges and feeds, in order, or has it

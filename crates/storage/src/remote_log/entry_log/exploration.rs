@@ -1,0 +1,265 @@
+//! An entry log on a disk whose machine crashes, or whose process is killed, at each step of a random life, or whose syncs
+//! fail: what was acknowledged is there, what was removed is not, and no number has another content than its own.
+
+use super::planted::{PLANTED, Planted};
+use super::tests::open;
+use super::{EntryLog, EntryLogError};
+use crate::disk::{Faults, SimulatedDisk};
+use crate::remote_log::store::Appended;
+use sardonyx_base::random::{Random, seeds, stride};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Steps of a life.
+const ACTIONS: u64 = 60;
+
+/// The contents that an entry may have: `None` is that it is not there.
+type Possible = BTreeSet<Option<Vec<u8>>>;
+
+/// The knowledge of one who uses the log: for each number what may stand there. One content: it is known.
+#[derive(Clone, Debug, Default)]
+struct Model(BTreeMap<u64, Possible>);
+
+impl Model {
+    fn known(&self, number: u64) -> Option<Option<&[u8]>> {
+        let possible = self.0.get(&number)?;
+        match possible.len() {
+            1 => possible.first().map(Option::as_deref),
+            _ => None,
+        }
+    }
+
+    fn is(&mut self, number: u64, content: Option<Vec<u8>>) {
+        self.0.insert(number, BTreeSet::from([content]));
+    }
+
+    /// A request without answer may have been done.
+    fn may_be(&mut self, number: u64, content: Option<Vec<u8>>) {
+        let possible = self.0.entry(number).or_insert_with(|| [None].into());
+        possible.insert(content);
+    }
+
+    /// What is read now is one of the possible contents, and from now on the only one.
+    fn see(&mut self, number: u64, found: Option<Vec<u8>>, context: &str) {
+        let none = Possible::from([None]);
+        let possible = self.0.get(&number).unwrap_or(&none);
+        assert!(
+            possible.contains(&found),
+            "{context}: entry {number} is {:?}, possible are {:?}",
+            found.map(|bytes| bytes.len()),
+            possible
+                .iter()
+                .map(|one| one.as_ref().map(Vec::len))
+                .collect::<Vec<_>>()
+        );
+        self.is(number, found);
+    }
+
+    /// Reads all of a log.
+    fn look(&mut self, log: &EntryLog, context: &str) {
+        let listed: BTreeMap<u64, u64> = log
+            .list(0)
+            .iter()
+            .map(|listed| (listed.number, listed.bytes))
+            .collect();
+        for number in self
+            .0
+            .keys()
+            .chain(listed.keys())
+            .copied()
+            .collect::<BTreeSet<_>>()
+        {
+            let found = log
+                .read(number)
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
+            let length = found.as_ref().map(|bytes| bytes.len() as u64);
+            assert_eq!(
+                length,
+                listed.get(&number).copied(),
+                "{context}: entry {number}"
+            );
+            self.see(number, found, context);
+        }
+    }
+}
+
+/// After an error: the next entry is refused, too, or else it is there like any other.
+fn try_once_more(log: &EntryLog, model: &mut Model, number: u64) {
+    let bytes = b"after an error".to_vec();
+    match log.append(number, &bytes) {
+        Ok(Appended::Ok) => model.is(number, Some(bytes)),
+        Ok(Appended::Conflict) => {}
+        Err(_) => model.may_be(number, Some(bytes)),
+    }
+}
+
+/// A random life of a log: entries at the end, removals from the beginning, sometimes of the end, whose numbers are used again;
+/// the log closed and opened again.
+fn live(disk: &SimulatedDisk, model: &mut Model, random: &mut Random) -> Result<(), EntryLogError> {
+    let mut log = open(disk)?;
+    model.look(&log, "opened");
+    for action in 0..ACTIONS {
+        let numbers: Vec<u64> = log.list(0).iter().map(|listed| listed.number).collect();
+        match random.below(10) {
+            0 => {
+                if random.chance(1, 2) {
+                    log.close();
+                }
+                drop(log);
+                log = open(disk)?;
+                model.look(&log, "opened again");
+            }
+            1 | 2 if !numbers.is_empty() => {
+                let count = 1 + random.below(numbers.len() as u64) as usize;
+                let removed = match random.chance(1, 4) {
+                    true => &numbers[numbers.len() - count.min(2)..],
+                    false => &numbers[..count],
+                };
+                match log.remove(removed) {
+                    Ok(()) => removed.iter().for_each(|number| model.is(*number, None)),
+                    Err(error) => {
+                        removed
+                            .iter()
+                            .for_each(|number| model.may_be(*number, None));
+                        try_once_more(&log, model, 1_000_000);
+                        return Err(error);
+                    }
+                }
+            }
+            _ => {
+                let number = numbers.last().copied().unwrap_or_default() + random.below(3);
+                let length = match random.below(12) {
+                    0 => 50_000 + random.below(150_000),
+                    1 | 2 => random.below(40_000),
+                    _ => random.below(3000),
+                };
+                // Another content each time.
+                let bytes = [random.next(), action].map(u64::to_le_bytes).concat();
+                let bytes = bytes.repeat(1 + length as usize / 16);
+                match log.append(number, &bytes) {
+                    Ok(Appended::Ok) => {
+                        assert_eq!(model.known(number).flatten(), None);
+                        model.is(number, Some(bytes));
+                    }
+                    Ok(Appended::Conflict) => {
+                        assert_ne!(model.known(number), Some(None), "entry {number}");
+                        assert_ne!(model.known(number), None, "entry {number}");
+                    }
+                    Err(error) => {
+                        model.may_be(number, Some(bytes));
+                        try_once_more(&log, model, number + 1);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The end of a life: how the next disk is made.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Crash,
+    Kill,
+    /// A sync fails, and the process ends thereby; then the machine goes on, or crashes, too.
+    FailedSync,
+    FailedSyncThenCrash,
+}
+
+const ENDS: [End; 4] = [
+    End::Crash,
+    End::Kill,
+    End::FailedSync,
+    End::FailedSyncThenCrash,
+];
+
+impl End {
+    fn faults(self, step: u64) -> Faults {
+        let none = Faults::default();
+        match self {
+            End::Crash => Faults {
+                crash_at_step: Some(step),
+                ..none
+            },
+            End::Kill => Faults {
+                kill_at_step: Some(step),
+                ..none
+            },
+            End::FailedSync | End::FailedSyncThenCrash => Faults {
+                fail_sync_at: Some(step),
+                ..none
+            },
+        }
+    }
+
+    fn next(self, disk: &SimulatedDisk, faults: Faults) -> SimulatedDisk {
+        match self {
+            End::Kill | End::FailedSync => disk.next_process(faults),
+            End::Crash | End::FailedSyncThenCrash => disk.restart(faults),
+        }
+    }
+}
+
+/// Three lives, each of which ends at a step, and then all is looked at. Returns whether the first life ended there.
+fn explore(seed: u64, step: u64, end: End) -> bool {
+    let context = format!("seed {seed}, step {step}, {end:?}");
+    let mut random = Random::new(seed);
+    let mut model = Model::default();
+    let mut disk = SimulatedDisk::new(seed, end.faults(step));
+    let ended = live(&disk, &mut model, &mut random).is_err();
+    for _ in 0..2 {
+        // The next life ends early, often while it opens.
+        let faults = end.faults(1 + random.below(25));
+        disk = end.next(&disk, faults);
+        // Its end may come after its life.
+        let _ = live(&disk, &mut model, &mut random);
+    }
+    disk = end.next(&disk, Faults::default());
+    let log = open(&disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+    model.look(&log, &context);
+    drop(log);
+    // Nothing of it was only seen.
+    let disk = disk.restart(Faults::default());
+    let log = open(&disk).unwrap_or_else(|error| panic!("{context}, at last: {error}"));
+    model.look(&log, &format!("{context}, at last"));
+    ended
+}
+
+/// Lives that end at each step, or at each of so many. Returns how many ended so.
+fn explore_all(seeds: u64, stride: u64) -> u64 {
+    let mut lives = 0;
+    for seed in 0..seeds {
+        for end in ENDS {
+            let mut step = 1 + seed % stride;
+            while explore(seed, step, end) {
+                step += stride;
+                lives += 1;
+            }
+        }
+    }
+    lives
+}
+
+#[test]
+fn i1_i4_a_life_that_ends_at_any_step_leaves_what_was_acknowledged() {
+    let lives = explore_all(seeds(6), stride(7) as u64);
+    assert!(lives > 200, "{lives} lives");
+}
+
+#[test]
+fn each_rule_that_is_left_out_is_found() {
+    let all = [
+        Planted::NotSynced,
+        Planted::TailBelieved,
+        Planted::RemovalsNotWritten,
+        Planted::FreedEarly,
+        Planted::GoesOn,
+    ];
+    let missed = all.into_iter().filter(|planted| {
+        PLANTED.set(Some(*planted));
+        let explored = std::panic::catch_unwind(|| explore_all(20, 1));
+        PLANTED.set(None);
+        explored.is_ok()
+    });
+    assert_eq!(missed.collect::<Vec<_>>(), []);
+}

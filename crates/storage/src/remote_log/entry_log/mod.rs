@@ -1,0 +1,484 @@
+//! Entries of other hosts in one log of segments, for the process that keeps a store for them: its directory has one owner, so
+//! an entry costs one write that is stable when it returns.
+//!
+//! ```text
+//! append(n, bytes) ┐                        ┌▶ the index: n ─▶ place      ─▶ Appended
+//! append(m, bytes) ┼─▶ filling ─▶ one group ┤
+//! append(k, bytes) ┘   (one leads)          └▶ log/0000000000000003.log
+//! ```
+//!
+//! The log is of the kind that databases have ([`crate::log`]): checksummed groups in segments that are filled with zeroes
+//! before their first use and used again, a reader that tells a torn end from damage, and a segment supply. The
+//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts as one
+//! transaction.
+//!
+//! - `change`: the records; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
+//!
+//! Invariants:
+//! - I1: a change is acknowledged, and an entry is read, only when its group and all before are stable;
+//! - one number has one content: a change waits while another one of its number is on its way, and is decided by what came
+//!   of that;
+//! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most one
+//!   group that is torn, at the end;
+//! - I7: after a write that failed nothing is written any more. What is read was stable before;
+//! - I14: an entry is taken only if there is room for removals behind it, so a full disk can be emptied;
+//! - segments are freed by a stable group that says so: at the next opening the log begins at or before that place;
+//! - I10: a group that fills has at most a segment, or one entry; the index has one place for each entry (`index`).
+
+mod change;
+mod error;
+#[cfg(test)]
+mod exploration;
+mod file;
+mod index;
+mod opening;
+mod planted;
+#[cfg(test)]
+mod tests;
+
+pub use error::EntryLogError;
+pub use file::ENTRIES_FILE;
+
+use super::store::{Appended, Listed};
+use crate::disk::{AlignedBuffer, Disk, DiskLock};
+use crate::drive::Drive;
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader, PAYLOAD_BYTES_MAX, group_bytes_on_disk};
+use crate::log::seal::{GroupBuilder, Sequencer};
+use crate::log::segment::Segments;
+use crate::log::supply::{FreesLog, SegmentSupply};
+use crate::log::{LogError, LogLayout, LogPosition, Lsn, spanning};
+use change::{Change, TRAILER_BYTES, push_put, push_remove, push_trailer, put_bytes, remove_bytes};
+use file::EntriesFile;
+use index::Index;
+use opening::Opened;
+use planted::Planted;
+use sardonyx_base::events;
+use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+/// Segments without needed log that are kept to be used again.
+const SUPERFLUOUS_KEPT: usize = 4;
+
+/// A buffer that a large entry made longer is given back after it.
+const BUFFER_BYTES_KEPT: usize = 16 << 20;
+
+/// Room that an entry leaves beside that for removals, for the marks of openings on a full disk.
+const ROOM_FOR_MARKS: u64 = 16 * GROUP_ALIGNMENT as u64;
+
+/// The most bytes of an entry: the length of a group has 32 bits.
+pub const ENTRY_BYTES_MAX: u64 = PAYLOAD_BYTES_MAX - GROUP_ALIGNMENT as u64;
+
+/// How an entry log is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryLogOptions {
+    /// Bytes of a segment of a log that is made now, a multiple of 4096. An entry that does not fit into one has several.
+    pub segment_bytes: u64,
+}
+
+impl Default for EntryLogOptions {
+    /// 16 MiB.
+    fn default() -> Self {
+        EntryLogOptions {
+            segment_bytes: 16 << 20,
+        }
+    }
+}
+
+/// Entries under numbers, in a log that this process has for itself.
+#[derive(Debug)]
+pub struct EntryLog {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    segments: Arc<Segments>,
+    supply: SegmentSupply,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Of the thread that writes a group.
+    writer: Mutex<Writer>,
+    _lock: Box<dyn DiskLock>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The stable entries.
+    index: Index,
+    filling: Filling,
+    /// Numbers with a change that is filling, or on its way.
+    changing: HashSet<u64>,
+    is_writing: bool,
+    poison: Option<EntryLogError>,
+}
+
+/// The outcome of a group, for those who wait for it.
+type Outcome = Arc<OnceLock<Result<(), EntryLogError>>>;
+
+/// Changes that become one group.
+#[derive(Debug)]
+struct Filling {
+    group: GroupBuilder,
+    changes: Vec<Change>,
+    outcome: Outcome,
+}
+
+impl Filling {
+    fn new(buffer: AlignedBuffer) -> Self {
+        Filling {
+            group: GroupBuilder::from_buffer(buffer),
+            changes: Vec::new(),
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// True if a change of so many bytes goes into this group. Entries and removals do not go together: what a full disk
+    /// refuses an entry, it has for a removal.
+    fn takes(&self, layout: LogLayout, bytes: usize, is_put: bool) -> bool {
+        let Some(first) = self.changes.first() else {
+            return true;
+        };
+        let payload = self.group.payload().len() + bytes + TRAILER_BYTES;
+        matches!(first, Change::Put { .. }) == is_put
+            && group_bytes_on_disk(payload) as u64 <= layout.segment_bytes
+    }
+}
+
+#[derive(Debug)]
+struct Writer {
+    sequencer: Sequencer,
+    spare: Option<AlignedBuffer>,
+    /// With the end of what is stable, which is in the file since the last mark.
+    file: EntriesFile,
+}
+
+/// Nothing but a removal frees log.
+#[derive(Debug)]
+struct Removals;
+
+impl FreesLog for Removals {
+    fn want(&self, _: LogPosition) -> bool {
+        false
+    }
+
+    fn obstacle(&self) -> Option<Arc<str>> {
+        None
+    }
+}
+
+impl EntryLog {
+    /// Opens the log of a directory, or makes one. Until it is dropped no other process can open it.
+    ///
+    /// # Errors
+    /// Another process has it; it is damaged; the directory has something else; the disk's.
+    pub fn open(disk: Arc<dyn Disk>, options: &EntryLogOptions) -> Result<Self, EntryLogError> {
+        let Opened {
+            lock,
+            file,
+            index,
+            segments,
+            end,
+            last_incarnation,
+        } = opening::open(&disk, options)?;
+        let layout = segments.layout();
+        let supply = SegmentSupply::new(segments.clone(), Drive::Threads);
+        supply.prepare_for_opening(end, 0)?;
+        let sequencer = Sequencer::new(layout, last_incarnation + 1, end);
+        let log = EntryLog {
+            disk,
+            layout,
+            segments,
+            supply,
+            state: Mutex::new(State {
+                index,
+                filling: Filling::new(AlignedBuffer::with_capacity(GROUP_ALIGNMENT)),
+                changing: HashSet::new(),
+                is_writing: false,
+                poison: None,
+            }),
+            changed: Condvar::new(),
+            writer: Mutex::new(Writer {
+                sequencer,
+                spare: None,
+                file,
+            }),
+            _lock: lock,
+        };
+        // The first group of this opening, which proves that all before it is stable.
+        log.mark()?;
+        Ok(log)
+    }
+
+    /// Keeps segments prepared ahead until [`EntryLog::close`]. The body of a thread: without it, who needs a segment
+    /// prepares it.
+    pub fn run_supply(&self) {
+        self.supply.run(&Removals);
+    }
+
+    /// Creates an entry, if there is none of this number. It is stable when this returns.
+    ///
+    /// # Errors
+    /// [`EntryLogError::NoRoom`]: nothing was done. Of all others the fate is unknown.
+    pub fn append(&self, number: u64, bytes: &[u8]) -> Result<Appended, EntryLogError> {
+        if bytes.len() as u64 > ENTRY_BYTES_MAX {
+            let bytes = bytes.len() as u64;
+            return Err(EntryLogError::TooLarge { bytes });
+        }
+        let mut state = self.state.lock();
+        loop {
+            check(&state)?;
+            // The one that is on its way decides; also, what it leaves is stable then.
+            if state.changing.contains(&number) {
+                self.changed.wait(&mut state);
+            } else if state.index.get(number).is_some() {
+                return Ok(Appended::Conflict);
+            } else if !state
+                .filling
+                .takes(self.layout, put_bytes(bytes.len()), true)
+            {
+                self.changed.wait(&mut state);
+            } else {
+                break;
+            }
+        }
+        let change = push_put(&mut state.filling.group, number, bytes);
+        state.filling.changes.push(change);
+        state.changing.insert(number);
+        self.commit(state).map(|()| Appended::Ok)
+    }
+
+    /// Removes entries; those that are not there are none the less removed. That is stable when this returns.
+    ///
+    /// # Errors
+    /// As [`EntryLog::append`]; all are removed, or none.
+    pub fn remove(&self, numbers: &[u64]) -> Result<(), EntryLogError> {
+        let mut state = self.state.lock();
+        let there = loop {
+            check(&state)?;
+            if numbers.iter().any(|number| state.changing.contains(number)) {
+                self.changed.wait(&mut state);
+                continue;
+            }
+            let mut there: Vec<u64> = numbers.to_vec();
+            there.retain(|number| state.index.get(*number).is_some());
+            there.sort_unstable();
+            there.dedup();
+            if there.is_empty() {
+                return Ok(());
+            }
+            if state
+                .filling
+                .takes(self.layout, remove_bytes(there.len()), false)
+            {
+                break there;
+            }
+            self.changed.wait(&mut state);
+        };
+        for number in there {
+            let change = push_remove(&mut state.filling.group, number);
+            state.filling.changes.push(change);
+            state.changing.insert(number);
+        }
+        self.commit(state)
+    }
+
+    /// An entry's bytes, if there is one.
+    ///
+    /// # Errors
+    /// It is damaged; the disk's.
+    pub fn read(&self, number: u64) -> Result<Option<Vec<u8>>, EntryLogError> {
+        let mut place = self.state.lock().index.get(number);
+        while let Some(at) = place {
+            let error = match opening::read_entry(&self.disk, self.layout, &at) {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(error) => error,
+            };
+            // Removed meanwhile, its segment may have been used again.
+            place = self.state.lock().index.get(number);
+            if place == Some(at) {
+                return Err(error);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Entries from this number on, by growing number; at most
+    /// [`LIST_MOST`](crate::remote_log::store::LIST_MOST).
+    pub fn list(&self, from: u64) -> Vec<Listed> {
+        self.state.lock().index.list(from)
+    }
+
+    /// How many entries there are.
+    pub fn count(&self) -> usize {
+        self.state.lock().index.len()
+    }
+
+    /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be told from a
+    /// torn end. Nothing may be appended afterwards.
+    pub fn close(&self) {
+        self.supply.close();
+        if self.state.lock().poison.is_none()
+            && let Err(error) = self.mark()
+        {
+            events::warn!(%error, "the log's end is not marked");
+        }
+    }
+
+    /// Appends a group without changes, and records that the log is here.
+    fn mark(&self) -> Result<(), EntryLogError> {
+        let mut state = self.state.lock();
+        while state.is_writing || !state.filling.changes.is_empty() {
+            check(&state)?;
+            self.changed.wait(&mut state);
+        }
+        check(&state)?;
+        self.commit(state)?;
+        let writer = self.writer.lock();
+        match writer.file.write(&*self.disk) {
+            // What was recorded before holds, too.
+            Err(error) if error.may_be_tried_again() => {
+                events::warn!(%error, "the progress of the log is not recorded");
+                Ok(())
+            }
+            written => Ok(written?),
+        }
+    }
+
+    /// Waits until the group that fills is stable, and writes it if no other thread does.
+    fn commit<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<(), EntryLogError> {
+        let outcome = state.filling.outcome.clone();
+        loop {
+            if let Some(outcome) = outcome.get() {
+                return outcome.clone();
+            }
+            match state.is_writing {
+                true => self.changed.wait(&mut state),
+                false => state = self.lead(state),
+            }
+        }
+    }
+
+    /// Writes the group that fills, and passes on what came of it.
+    fn lead<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.is_writing = true;
+        let mut writer = self.writer.lock();
+        let buffer = writer.spare.take();
+        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::with_capacity(GROUP_ALIGNMENT));
+        let filling = std::mem::replace(&mut state.filling, Filling::new(buffer));
+        let Filling {
+            group,
+            changes,
+            outcome,
+        } = filling;
+        let written = match &state.poison {
+            Some(error) => Err(error.clone()),
+            None => {
+                let on_disk = group_bytes_on_disk(group.payload().len() + TRAILER_BYTES) as u64;
+                let lsn = self.layout.place(writer.sequencer.next().lsn, on_disk);
+                let needed_from = state.index.needed_from(lsn, &changes);
+                drop(state);
+                let has_put = matches!(changes.first(), Some(Change::Put { .. }));
+                let written = self.write(&mut writer, group, needed_from, has_put);
+                state = self.state.lock();
+                written
+            }
+        };
+        match &written {
+            Ok(header) => {
+                for change in &changes {
+                    state.index.apply(header, change);
+                }
+            }
+            Err(EntryLogError::NoRoom(_)) => {}
+            Err(_) if planted::is(Planted::GoesOn) => {}
+            Err(error) => {
+                if state.poison.is_none() {
+                    events::error!(%error, "the log of entries takes nothing more");
+                }
+                state.poison.get_or_insert(error.clone());
+            }
+        }
+        for change in &changes {
+            state.changing.remove(&change.number());
+        }
+        // Before any thread is woken up that looks for it.
+        let _ = outcome.set(written.map(drop));
+        state.is_writing = false;
+        self.changed.notify_all();
+        state
+    }
+
+    /// Writes a group durably, and frees what is not needed any more.
+    fn write(
+        &self,
+        writer: &mut Writer,
+        mut group: GroupBuilder,
+        needed_from: Lsn,
+        has_put: bool,
+    ) -> Result<GroupHeader, EntryLogError> {
+        push_trailer(&mut group, needed_from);
+        let kept = has_put.then_some(needed_from);
+        self.prepare(writer, group.payload().len(), kept)?;
+        let mut sealed = writer.sequencer.seal(group);
+        // One group is on its way at a time.
+        sealed.finish(sealed.header().number - 1);
+        let header = *sealed.header();
+        if planted::is(Planted::FreedEarly) {
+            self.free(needed_from);
+        }
+        let syncs = !planted::is(Planted::NotSynced);
+        let written = spanning::write_sealed(&self.segments, &sealed, syncs);
+        let mut buffer = sealed.into_buffer();
+        if buffer.capacity() <= BUFFER_BYTES_KEPT {
+            buffer.clear();
+            writer.spare = Some(buffer);
+        }
+        written.map_err(poisoned)?;
+        self.free(needed_from);
+        writer.file.log_end = header.next_position();
+        self.supply.advance(writer.file.log_end);
+        Ok(header)
+    }
+
+    /// No stable group needs the log before this.
+    fn free(&self, needed_from: Lsn) {
+        if self.segments.free_before(needed_from) > 0 {
+            let removed = self.segments.remove_superfluous(SUPERFLUOUS_KEPT);
+            if let Err(error) = removed {
+                // Files too many, which the next one looks for again.
+                events::warn!(%error, "segments that hold no entry are not removed");
+            }
+        }
+    }
+
+    /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is kept:
+    /// also for the removal of each entry of the oldest segment by itself, which then frees that one.
+    fn prepare(
+        &self,
+        writer: &Writer,
+        payload_bytes: usize,
+        kept_from: Option<Lsn>,
+    ) -> Result<(), EntryLogError> {
+        let (layout, end) = (self.layout, writer.sequencer.next().lsn);
+        let on_disk = group_bytes_on_disk(payload_bytes) as u64;
+        let lsn = layout.place(end, on_disk);
+        let after = lsn.0 + layout.spanned_bytes(on_disk).max(on_disk);
+        let mut needed = after - end.0;
+        if let Some(kept_from) = kept_from {
+            needed += layout.segment_bytes.min(after - kept_from.0) + ROOM_FOR_MARKS;
+        }
+        let prepared = self.segments.prepare_for_group(end, needed);
+        prepared.map_err(|error| match error.is_want_of_room() {
+            true => EntryLogError::NoRoom(error),
+            false => poisoned(error),
+        })
+    }
+}
+
+fn check(state: &State) -> Result<(), EntryLogError> {
+    state.poison.clone().map_or(Ok(()), Err)
+}
+
+fn poisoned(cause: LogError) -> EntryLogError {
+    EntryLogError::Poisoned {
+        cause: cause.to_string().into(),
+    }
+}
