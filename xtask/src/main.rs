@@ -17,6 +17,7 @@ mod explore;
 mod fuzz;
 mod host_victim;
 mod judge;
+mod kept_stores;
 mod mapped_torture;
 mod multilevel_operations;
 mod multilevel_torture;

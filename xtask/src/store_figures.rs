@@ -1,13 +1,15 @@
 //! `store-figures`: what a log costs in each of several places, in one run: how long a put takes, a transaction that waits for
 //! it, how many transactions a second there are when many wait together, and how far a copy is behind that follows then.
 //!
-//! Real stores are started here (`--with`), on the same machine, whose cores and disk they take their part of.
+//! Real stores are started here (`--with`), on the same machine, whose cores and disk they take their part of. A server over
+//! TCP keeps one log, so each measurement has new ones.
 
+use crate::kept_stores::KeptStores;
 use crate::store_lag;
 use crate::store_servers::{StoreKind, StoreServers, run_with_endpoint};
 use crate::torture::remove;
 use anyhow::{Context, ensure};
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 use sardonyx_base::random::system_random;
 use sardonyx_benchmark::{debit_credit, experiment};
 use sardonyx_remote::{RemoteOptions, open};
@@ -26,10 +28,13 @@ const PUT_BYTES: [usize; 2] = [4 << 10, 1 << 20];
 pub struct StoreFigures {
     /// Starts this store here; may be given more than once.
     #[arg(long)]
-    with: Vec<StoreKind>,
+    with: Vec<Started>,
     /// A store that is there: s3://BUCKET/PREFIX, nats://HOST/STREAM or file:DIRECTORY; may be given more than once.
     #[arg(long)]
     store: Vec<String>,
+    /// The program of the servers over TCP [default: sardonyx beside this program]
+    #[arg(long)]
+    program: Option<PathBuf>,
     /// Puts of each size.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     puts: u64,
@@ -39,6 +44,47 @@ pub struct StoreFigures {
     /// Where databases and started stores are; removed before and after. On a real disk.
     #[arg(long, default_value = "target/store-figures")]
     directory: PathBuf,
+}
+
+/// A store that is started here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Started {
+    /// Three nats-servers, with `sync_interval: always`.
+    Nats,
+    /// One versitygw.
+    Versitygw,
+    /// One `sardonyx store serve`.
+    Tcp,
+    /// Two of them, with the log on both.
+    Copies,
+}
+
+/// The place of a measurement.
+enum Stores {
+    /// No store.
+    None,
+    /// A place that has parts.
+    There(String),
+    /// New servers for each measurement.
+    New(Started, PathBuf),
+}
+
+/// The store of one measurement, and its servers.
+struct Measured {
+    place: String,
+    /// False of servers that keep one log.
+    has_parts: bool,
+    _servers: Option<KeptStores>,
+}
+
+impl Measured {
+    /// The place of a part, or of the one log.
+    fn part(&self, part: &str) -> String {
+        match self.has_parts {
+            true => format!("{}/{part}", self.place),
+            false => self.place.clone(),
+        }
+    }
 }
 
 /// The benchmark, as a command line has it.
@@ -61,43 +107,86 @@ struct Line {
 impl StoreFigures {
     /// Measures, place by place, and prints a table.
     pub fn run(&self) -> anyhow::Result<()> {
-        for kind in &self.with {
-            if let Some(()) = run_with_endpoint(*kind)? {
+        for started in &self.with {
+            if let Some(kind) = started.kind()
+                && let Some(()) = run_with_endpoint(kind)?
+            {
                 return Ok(());
             }
         }
         remove(&self.directory)?;
         std::fs::create_dir_all(&self.directory)?;
-        let mut lines = vec![self.measure("the directory alone", None)?];
+        let mut lines = vec![self.measure("the directory alone", &Stores::None)?];
         let file = format!("file:{}", self.directory.join("file-store").display());
         for place in self.store.iter().chain([&file]) {
-            lines.push(self.measure(place, Some(place))?);
+            lines.push(self.measure(place, &Stores::There(place.clone()))?);
         }
-        for kind in &self.with {
+        for started in &self.with {
             // One after the other, so that none takes of another's processor time.
-            let beside = self.directory.join(format!("{kind:?}"));
-            let servers = StoreServers::start(*kind, None, &beside)?;
-            let name = match kind {
-                StoreKind::Nats => "JetStream, three servers, sync always",
-                StoreKind::Versitygw => "versitygw (does not sync)",
+            let beside = self.directory.join(format!("{started:?}"));
+            let name = match started {
+                Started::Nats => "JetStream, three servers, sync always",
+                Started::Versitygw => "versitygw (does not sync)",
+                Started::Tcp => "store serve",
+                Started::Copies => "store serve, two copies",
             };
-            lines.push(self.measure(name, Some(&servers.place()))?);
+            let line = match started.kind() {
+                Some(kind) => {
+                    let servers = StoreServers::start(kind, None, &beside)?;
+                    self.measure(name, &Stores::There(servers.place()))?
+                }
+                None => self.measure(name, &Stores::New(*started, beside))?,
+            };
+            lines.push(line);
         }
         print(&lines);
         remove(&self.directory)
     }
 
-    fn measure(&self, name: &str, place: Option<&str>) -> anyhow::Result<Line> {
-        eprintln!("{name}, load {}", load()?);
-        let puts = match place {
-            None => vec!["".into(); 2 * PUT_BYTES.len()],
-            Some(place) => self.puts(place)?,
+    /// The store of the next measurement.
+    fn store(&self, stores: &Stores) -> anyhow::Result<Option<Measured>> {
+        let (started, directory) = match stores {
+            Stores::None => return Ok(None),
+            Stores::There(place) => {
+                return Ok(Some(Measured {
+                    place: place.clone(),
+                    has_parts: true,
+                    _servers: None,
+                }));
+            }
+            Stores::New(started, directory) => (started, directory),
         };
-        let one = self.benchmark(place, None, &["--one-at-a-time", "--clients", "1"])?;
-        let many = self.benchmark(place, None, &["--batches-in-flight", "64"])?;
-        let followed = match place {
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe()?.with_file_name("sardonyx"),
+        };
+        let servers = match started {
+            Started::Copies => KeptStores::copies(&program, directory)?,
+            _ => KeptStores::tcp(&program, directory)?,
+        };
+        Ok(Some(Measured {
+            place: servers.place().into(),
+            has_parts: false,
+            _servers: Some(servers),
+        }))
+    }
+
+    fn measure(&self, name: &str, stores: &Stores) -> anyhow::Result<Line> {
+        eprintln!("{name}, load {}", load()?);
+        let puts = match self.store(stores)? {
+            None => vec!["".into(); 2 * PUT_BYTES.len()],
+            Some(store) => self.puts(&store)?,
+        };
+        let benchmark = |how: &[&str]| {
+            let store = self.store(stores)?;
+            let place = store.as_ref().map(|store| store.place.as_str());
+            self.benchmark(place, None, how)
+        };
+        let one = benchmark(&["--one-at-a-time", "--clients", "1"])?;
+        let many = benchmark(&["--batches-in-flight", "64"])?;
+        let followed = match self.store(stores)? {
             None => ["", "", "", ""].map(String::from),
-            Some(place) => self.followed(place)?,
+            Some(store) => self.followed(&store)?,
         };
         let sync = |face: &str| one["sync_latency"][face]["median_microseconds"].as_f64();
         eprintln!(
@@ -126,12 +215,13 @@ impl StoreFigures {
 
     /// Debit-credit as fast as it goes, and a copy that follows: millions of transactions a second, and the copy's lag in
     /// milliseconds.
-    fn followed(&self, place: &str) -> anyhow::Result<[String; 4]> {
+    fn followed(&self, store: &Measured) -> anyhow::Result<[String; 4]> {
         let copy = self.directory.join("copy");
         remove(&copy)?;
         let part = format!("followed-{:016x}", system_random());
-        let at = format!("{place}/{part}");
-        let work = || self.benchmark(Some(place), Some(&part), &["--batches-in-flight", "64"]);
+        let at = store.part(&part);
+        let how = ["--batches-in-flight", "64"];
+        let work = || self.benchmark(Some(&store.place), Some(&part), &how);
         let (figures, lag) = store_lag::beside(&at, &copy, work)?;
         let rate = figures["runs"][0]["transactions_per_second"].as_f64();
         let [p50, p99, most] =
@@ -141,11 +231,8 @@ impl StoreFigures {
     }
 
     /// The median and the 99th percentile of each size, in milliseconds.
-    fn puts(&self, place: &str) -> anyhow::Result<Vec<String>> {
-        let store = open(
-            &format!("{place}/puts"),
-            &RemoteOptions::from_environment()?,
-        )?;
+    fn puts(&self, store: &Measured) -> anyhow::Result<Vec<String>> {
+        let store = open(&store.part("puts"), &RemoteOptions::from_environment()?)?;
         let (mut at, mut figures) = (EntryPosition::START, Vec::new());
         for bytes in PUT_BYTES {
             let apply = |_: &_| Ok::<_, RemoteLogError>(());
@@ -191,6 +278,17 @@ impl StoreFigures {
         let holds = experiment::run(&benchmark.options, true, &mut found)?;
         ensure!(holds, "the benchmark's proof does not hold");
         Ok(serde_json::from_slice(&found)?)
+    }
+}
+
+impl Started {
+    /// Its servers, if they are those of a store of others.
+    fn kind(self) -> Option<StoreKind> {
+        match self {
+            Started::Nats => Some(StoreKind::Nats),
+            Started::Versitygw => Some(StoreKind::Versitygw),
+            Started::Tcp | Started::Copies => None,
+        }
     }
 }
 
