@@ -17,9 +17,7 @@ use sardonyx_base::process::Process;
 use sardonyx_base::signals;
 use sardonyx_storage::disk::RealDisk;
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
-use sardonyx_storage::remote_log::entry_log::{
-    ENTRIES_FILE, EntryLog, EntryLogError, EntryLogOptions,
-};
+use sardonyx_storage::remote_log::entry_log::{EntryLog, EntryLogError, EntryLogOptions};
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
@@ -43,7 +41,8 @@ pub struct ServedLog {
 }
 
 impl ServedLog {
-    /// The log of a directory, which is made if there is none. A new one is probed. One that is there opens on a full disk, too.
+    /// The log of a directory, which is made if there is none. One without entries is probed. One with entries opens on a full
+    /// disk, too.
     ///
     /// # Errors
     /// Another process has it; its entries are files; it is damaged; the file system cannot keep a log.
@@ -54,7 +53,6 @@ impl ServedLog {
             place: place.clone(),
             reason,
         };
-        let is_new = !directory.join(ENTRIES_FILE).exists();
         check_entries(directory, &place)?;
         let disk = RealDisk::open(directory);
         let disk = disk.map_err(|error| failed("open its directory", error.to_string()))?;
@@ -67,7 +65,7 @@ impl ServedLog {
             error => failed("open its log", error.to_string()),
         })?;
         let beside = DirectoryLog::beside(directory, LOG_DIRECTORY, options)?;
-        if is_new && options.probe {
+        if log.count() == 0 && options.probe {
             beside.probe()?;
         }
         let log = Arc::new(log);

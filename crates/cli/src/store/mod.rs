@@ -28,6 +28,7 @@ use sardonyx_rows::schema::{Type, Value};
 use sardonyx_rows::value_text::parse_value;
 use sardonyx_storage::engine::{StorageOptions, stored_manifest};
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::remote_log::entry_log::ENTRIES_FILE;
 use sardonyx_storage::remote_log::known::STORE_FILE;
 use std::path::Path;
 use std::time::Duration;
@@ -112,6 +113,8 @@ impl Place {
         if let Some(directory) = self.place.strip_prefix("file:")
             && !directory.is_empty()
             && !Path::new(directory).join(STORED_ENTRIES).is_dir()
+            // That of one process is refused when it is opened.
+            && !Path::new(directory).join(ENTRIES_FILE).exists()
         {
             let place = &self.place;
             let reason = match Path::new(directory).is_dir() {

@@ -112,6 +112,9 @@ fn i12_two_hosts_fail_over_with_the_log_that_one_of_them_keeps() {
     a.end();
     keeper.ask("verify", &[]);
     keeper.end();
+    let beside = format!("file:{}", directory_of(&cluster));
+    let (_, said) = run(4, &["store", "status", &beside]);
+    assert!(said.contains("one process keeps for itself"), "{said}");
 }
 
 #[test]

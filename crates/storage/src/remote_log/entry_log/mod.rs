@@ -285,17 +285,18 @@ impl EntryLog {
     /// # Errors
     /// It is damaged; the disk's.
     pub fn read(&self, number: u64) -> Result<Option<Vec<u8>>, EntryLogError> {
-        let mut place = self.state.lock().index.get(number);
-        while let Some(at) = place {
+        let place = || self.state.lock().index.get(number);
+        let (mut found, mut doubted) = (place(), None);
+        while let Some(at) = found {
             let error = match opening::read_entry(&self.disk, self.layout, &at) {
                 Ok(bytes) => return Ok(Some(bytes)),
                 Err(error) => error,
             };
-            // Removed meanwhile, its segment may have been used again.
-            place = self.state.lock().index.get(number);
-            if place == Some(at) {
+            // Removed meanwhile, its segment may have been used again; or its file was growing.
+            if std::mem::replace(&mut doubted, found) == found {
                 return Err(error);
             }
+            found = place();
         }
         Ok(None)
     }
