@@ -1,4 +1,4 @@
-//! What can be wrong with an entry log.
+//! The errors of an entry log.
 
 use crate::disk::DiskError;
 use crate::lines::Misread;

@@ -38,7 +38,7 @@ impl Model {
         possible.insert(content);
     }
 
-    /// What is read now is one of the possible contents, and from now on the only one.
+    /// The content that is read now is one of the possible ones, and from now on the only one.
     fn see(&mut self, number: u64, found: Option<Vec<u8>>, context: &str) {
         let none = Possible::from([None]);
         let possible = self.0.get(&number).unwrap_or(&none);

@@ -25,7 +25,7 @@ pub(super) struct Place {
 pub(super) struct Index {
     layout: LogLayout,
     entries: BTreeMap<u64, Place>,
-    /// How many entries are in groups that start in a segment, for each segment that has some.
+    /// The number of entries whose groups start in a segment, for each segment that has some.
     live: BTreeMap<u64, u64>,
 }
 
@@ -44,7 +44,7 @@ impl Index {
         self.entries.get(&number).copied()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

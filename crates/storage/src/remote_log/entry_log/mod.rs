@@ -69,7 +69,7 @@ const ROOM_FOR_MARKS: u64 = 16 * GROUP_ALIGNMENT as u64;
 /// The most bytes of an entry: the length of a group has 32 bits.
 pub const ENTRY_BYTES_MAX: u64 = PAYLOAD_BYTES_MAX - GROUP_ALIGNMENT as u64;
 
-/// How an entry log is made.
+/// The form of an entry log that is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryLogOptions {
     /// Bytes of a segment of a log that is made now, a multiple of 4096. An entry that does not fit into one has several.
@@ -307,12 +307,12 @@ impl EntryLog {
         self.state.lock().index.list(from)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn count(&self) -> usize {
         self.state.lock().index.len()
     }
 
-    /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be told from a
+    /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be distinguished from a
     /// torn end. Nothing may be appended afterwards.
     pub fn close(&self) {
         self.supply.close();

@@ -93,7 +93,7 @@ fn make(disk: &dyn Disk, options: &EntryLogOptions) -> Result<EntriesFile, Entry
     Ok(file)
 }
 
-/// What was read of a log.
+/// The content of a log that was read.
 struct Found {
     index: Index,
     end: LogPosition,

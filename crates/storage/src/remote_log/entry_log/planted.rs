@@ -21,13 +21,13 @@ thread_local! {
     pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether this error is planted.
+/// True if this error is planted.
 #[cfg(test)]
 pub(super) fn is(planted: Planted) -> bool {
     PLANTED.get() == Some(planted)
 }
 
-/// Whether this error is planted: never.
+/// No error is planted.
 #[cfg(not(test))]
 pub(super) const fn is(_: Planted) -> bool {
     false
