@@ -1,4 +1,5 @@
-//! Entries of other hosts in one log of segments, for the process that keeps a store for them: its directory has one owner, so
+//! Entries of other hosts in one log of segments, for the process that keeps a store for them: its directory has one owner,
+//! so
 //! an entry costs one write that is stable when it returns.
 //!
 //! ```text
@@ -18,7 +19,8 @@
 //! - I1: a change is acknowledged, and an entry is read, only when its group and all before are stable;
 //! - one number has one content: a change waits while another one of its number is on its way, and is decided by what came
 //!   of that;
-//! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most one
+//! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most
+//!   one
 //!   group that is torn, at the end;
 //! - I7: after a write that failed nothing is written any more. What is read was stable before;
 //! - I14: an entry is taken only if there is room for removals behind it, so a full disk can be emptied;
@@ -312,7 +314,8 @@ impl EntryLog {
         self.state.lock().index.len()
     }
 
-    /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be distinguished from a
+    /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be distinguished
+    /// from a
     /// torn end. Nothing may be appended afterwards.
     pub fn close(&self) {
         self.supply.close();
@@ -450,7 +453,8 @@ impl EntryLog {
         }
     }
 
-    /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is kept:
+    /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is
+    /// kept:
     /// also for the removal of each entry of the oldest segment by itself, which then frees that one.
     fn prepare(
         &self,
