@@ -93,8 +93,7 @@ fn try_once_more(log: &EntryLog, model: &mut Model, number: u64) {
 }
 
 /// A random life of a log: entries at the end, removals from the beginning, sometimes of the end, whose numbers are used
-/// again;
-/// the log closed and opened again.
+/// again; the log closed and opened again.
 fn live(disk: &SimulatedDisk, model: &mut Model, random: &mut Random) -> Result<(), EntryLogError> {
     let mut log = open(disk)?;
     model.look(&log, "opened");

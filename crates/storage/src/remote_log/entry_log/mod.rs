@@ -1,6 +1,5 @@
 //! Entries of other hosts in one log of segments, for the process that keeps a store for them: its directory has one owner,
-//! so
-//! an entry costs one write that is stable when it returns.
+//! so an entry costs one write that is stable when it returns.
 //!
 //! ```text
 //! append(n, bytes) ┐                        ┌▶ the index: n ─▶ place      ─▶ Appended
@@ -20,8 +19,7 @@
 //! - one number has one content: a change waits while another one of its number is on its way, and is decided by what came
 //!   of that;
 //! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most
-//!   one
-//!   group that is torn, at the end;
+//!   one group that is torn, at the end;
 //! - I7: after a write that failed nothing is written any more. What is read was stable before;
 //! - I14: an entry is taken only if there is room for removals behind it, so a full disk can be emptied;
 //! - segments are freed by a stable group that says so: at the next opening the log begins at or before that place;
@@ -315,8 +313,7 @@ impl EntryLog {
     }
 
     /// Ends the supply of segments, and marks the log as ended in order: damage of its last group can then be distinguished
-    /// from a
-    /// torn end. Nothing may be appended afterwards.
+    /// from a torn end. Nothing may be appended afterwards.
     pub fn close(&self) {
         self.supply.close();
         if self.state.lock().poison.is_none()
@@ -454,8 +451,7 @@ impl EntryLog {
     }
 
     /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is
-    /// kept:
-    /// also for the removal of each entry of the oldest segment by itself, which then frees that one.
+    /// kept: also for the removal of each entry of the oldest segment by itself, which then frees that one.
     fn prepare(
         &self,
         writer: &Writer,
