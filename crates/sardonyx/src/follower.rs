@@ -45,7 +45,7 @@
 
 mod following;
 
-use crate::{Error, Options, Snapshot, Tables};
+use crate::{Error, Options, Snapshot, Tables, View};
 use following::{Following, State};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::thread::{self, JoinHandle};
@@ -246,6 +246,56 @@ impl Follower {
         let space = state.snapshot()?;
         drop(state);
         Ok(Snapshot::new(space, self.shared.process))
+    }
+
+    /// A snapshot that has all that was published before this moment.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if it takes longer than `patience` to have it; those of [`Follower::snapshot`].
+    #[doc(hidden)]
+    pub fn snapshot_as_of(&self, moment: Instant, patience: Duration) -> Result<Snapshot, Error> {
+        let until = Instant::now() + patience;
+        let mut state = self.state()?;
+        loop {
+            if state.current.is_some_and(|current| current >= moment) {
+                let space = state.snapshot()?;
+                return Ok(Snapshot::new(space, self.shared.process));
+            }
+            if Instant::now() >= until {
+                let behind = match state.current {
+                    Some(current) => Behind::Further {
+                        lag: current.elapsed(),
+                        lag_max: moment.elapsed(),
+                    },
+                    None => Behind::Unknown,
+                };
+                return Err(Error::Unavailable(behind.into()));
+            }
+            self.shared.changed.wait_until(&mut state, until);
+            state.check()?;
+        }
+    }
+
+    /// True if a call would wait now: a group is being applied.
+    #[doc(hidden)]
+    pub fn is_busy(&self) -> bool {
+        self.shared.state.try_lock().is_none()
+    }
+
+    /// True if following has failed, or was ended. Waits for nothing.
+    #[doc(hidden)]
+    pub fn has_ended(&self) -> bool {
+        let state = self.shared.state.try_lock();
+        state.is_some_and(|state| state.check().is_err())
+    }
+
+    /// Looks at the tables as they stand. No group is applied meanwhile.
+    ///
+    /// # Errors
+    /// As [`Follower::snapshot`].
+    #[doc(hidden)]
+    pub fn look<R>(&self, look: impl FnOnce(&View<'_>) -> R) -> Result<R, Error> {
+        Ok(look(&self.state()?.view()))
     }
 
     /// The place in the log up to which a snapshot would have everything now.

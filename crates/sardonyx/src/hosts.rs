@@ -433,6 +433,8 @@ impl Host {
             self.begin_to_follow()?;
         }
         while let Some((replica, follower)) = &mut self.following {
+            // What comes while it is asked is not in the answer.
+            let began = Instant::now();
             match follower.look() {
                 Ok(Some(entry)) => {
                     if let Err(error) = replica.apply(&entry) {
@@ -443,7 +445,7 @@ impl Host {
                     self.note();
                 }
                 Ok(None) => {
-                    self.followed.lock().caught_up = Some(Instant::now());
+                    self.followed.lock().caught_up = Some(began);
                     return Ok(true);
                 }
                 // Until it is restored, or this host begins anew with a newer base.

@@ -111,8 +111,7 @@ impl Database {
             })?;
             return Ok(found.into_iter().map(|(name, _)| name).collect());
         }
-        let tables = self.tables_in_memory("this")?;
-        let procedures = match tables.reach(None)? {
+        let procedures = match self.reach(None)? {
             Reached::Turn(turn) => objects(&turn.view(), kind::PROCEDURE)?,
             Reached::Committed(committed) => {
                 objects(&&**committed.snapshot.space(), kind::PROCEDURE)?

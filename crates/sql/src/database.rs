@@ -142,7 +142,8 @@ impl Database {
         Ok(Self::with(Store::Node(node, AtomicU64::new(0))))
     }
 
-    fn with(store: Store) -> Arc<Database> {
+    /// Over what keeps the tables, with no sequences yet.
+    pub(crate) fn with(store: Store) -> Arc<Database> {
         Arc::new_cyclic(|itself| Database {
             store,
             counters: Counters::default(),
@@ -248,6 +249,7 @@ impl Database {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_version(),
             Store::Node(_, changes) => changes.load(Ordering::Acquire),
+            Store::Followed(followed) => followed.version(),
         }
     }
 
@@ -256,6 +258,8 @@ impl Database {
         match &self.store {
             Store::Memory(tables) => tables.catalogue_changed(),
             Store::Node(_, changes) => drop(changes.fetch_add(1, Ordering::AcqRel)),
+            // Only its own program changes it.
+            Store::Followed(_) => {}
         }
     }
 

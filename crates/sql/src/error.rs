@@ -86,6 +86,7 @@ pub mod code {
         CONNECTION_FAILURE = "08006";
         QUERY_CANCELED = "57014";
         SHUTDOWN = "57P01";
+        CANNOT_CONNECT_NOW = "57P03";
         IO_ERROR = "58030";
         INTERNAL = "XX000";
         DATA_CORRUPTED = "XX001";
@@ -192,6 +193,14 @@ impl SqlError {
         SqlError::new(
             code::FAILED_TRANSACTION,
             "current transaction is aborted, commands ignored until end of transaction block",
+        )
+    }
+
+    /// That a transaction is to write where all only read: `0A000`, as a standby of PostgreSQL says it.
+    #[cold]
+    pub(crate) fn no_read_write() -> Self {
+        SqlError::unsupported(
+            "cannot set transaction read-write mode during recovery: this server follows the database and only reads it",
         )
     }
 

@@ -28,7 +28,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("extra_float_digits", "1"),
     (IDLE_IN_TRANSACTION, "0"),
     (IDLE, "0"),
-    ("in_hot_standby", "off"),
+    (FOLLOWS, "off"),
     ("integer_datetimes", "on"),
     ("IntervalStyle", "postgres"),
     ("is_superuser", "on"),
@@ -58,6 +58,8 @@ const KNOWN: [(&str, &str); 41] = [
 
 /// Whether transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
+/// Whether the database is one that another program has open, and this process follows.
+const FOLLOWS: &str = "in_hot_standby";
 /// How long a statement may take.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
 /// The time for which a client may say nothing in a transaction.
@@ -70,7 +72,7 @@ const AUTHORIZATION: &str = "session_authorization";
 
 /// Parameters that nobody sets.
 const FIXED: [&str; 10] = [
-    "in_hot_standby",
+    FOLLOWS,
     "integer_datetimes",
     "is_superuser",
     "lc_collate",
@@ -88,7 +90,7 @@ const REPORTED: [&str; 13] = [
     "client_encoding",
     "DateStyle",
     READ_ONLY,
-    "in_hot_standby",
+    FOLLOWS,
     "integer_datetimes",
     "IntervalStyle",
     "is_superuser",
@@ -199,6 +201,20 @@ impl Settings {
         }
     }
 
+    /// Those of a session that follows: its transactions only read.
+    pub fn follow(&mut self) {
+        let values = self.values_mut();
+        for name in [FOLLOWS, READ_ONLY] {
+            values.initial.insert(name, "on".to_string());
+        }
+        values.read_limits();
+    }
+
+    /// Whether they are of a session that follows.
+    pub fn follows(&self) -> bool {
+        self.values().initial.contains_key(FOLLOWS)
+    }
+
     /// Takes a value with which a client begins, to which `RESET` goes back.
     ///
     /// # Errors
@@ -233,7 +249,11 @@ impl Settings {
                 "SET SESSION AUTHORIZATION is not supported",
             ));
         }
-        Ok((name, checked(name, value)?))
+        let value = checked(name, value)?;
+        if *name == READ_ONLY && value == "off" && self.follows() {
+            return Err(SqlError::no_read_write());
+        }
+        Ok((name, value))
     }
 
     /// The time for which its client may say nothing, in a transaction or outside of one.

@@ -1,11 +1,12 @@
-//! The store that has a database's tables: main memory, whose sessions take turns in one serial stage, or a node, whose
-//! sessions run side by side with those of other nodes under page locks.
+//! The store that has a database's tables: main memory, whose sessions take turns in one serial stage; a node, whose
+//! sessions run side by side with those of other nodes under page locks; or another program's, which is followed.
 //!
 //! A session's open transaction holds nothing between two flights in either: it is run again, and compared. So a node's
 //! transaction begins and ends in one call.
 
 use crate::database::Database;
 use crate::error::{SqlError, code};
+use crate::followed::Followed;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sardonyx::{Error, Tables};
@@ -39,6 +40,8 @@ pub(crate) enum Store {
     Memory(Arc<Tables>),
     /// A node, with how often sessions of this process changed the catalogue.
     Node(Arc<dyn NodeStore>, AtomicU64),
+    /// Tables that another program has open, to be read.
+    Followed(Followed),
 }
 
 /// A node's transactions.
@@ -57,29 +60,41 @@ pub(crate) trait NodeStore: Debug + Send + Sync {
 }
 
 impl Database {
-    /// The tables in main memory; `None` if a node has them.
+    /// The tables in main memory; `None` if a node has them, or another program.
     pub fn tables(&self) -> Option<&Arc<Tables>> {
         match self.store() {
             Store::Memory(tables) => Some(tables),
-            Store::Node(..) => None,
+            Store::Node(..) | Store::Followed(_) => None,
         }
     }
 
-    /// The same, for what a node does not do.
+    /// The same, for what is done with tables of this process alone.
     ///
     /// # Errors
-    /// `0A000` if a node has the tables.
+    /// `0A000` if a node has the tables; `25006` if they are followed.
     pub fn tables_in_memory(&self, what: &str) -> Result<&Arc<Tables>, SqlError> {
-        self.tables().ok_or_else(|| {
-            SqlError::unsupported(format!("{what} is not supported on a nodes' database"))
-        })
+        match self.store() {
+            Store::Memory(tables) => Ok(tables),
+            Store::Node(..) => Err(SqlError::unsupported(format!(
+                "{what} is not supported on a nodes' database"
+            ))),
+            Store::Followed(followed) => Err(followed.refused(what)),
+        }
+    }
+
+    /// The tables of another program, which are followed.
+    pub(crate) fn followed(&self) -> Option<&Followed> {
+        match self.store() {
+            Store::Followed(followed) => Some(followed),
+            Store::Memory(_) | Store::Node(..) => None,
+        }
     }
 
     /// The node that has the tables.
     pub(crate) fn node(&self) -> Option<&Arc<dyn NodeStore>> {
         match self.store() {
-            Store::Memory(_) => None,
             Store::Node(node, _) => Some(node),
+            Store::Memory(_) | Store::Followed(_) => None,
         }
     }
 

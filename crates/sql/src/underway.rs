@@ -2,6 +2,10 @@
 
 use crate::database::Database;
 use crate::error::SqlError;
+#[cfg(doc)]
+use crate::followed::Followed;
+#[cfg(doc)]
+use sardonyx::Tables;
 use sardonyx::low_level::{Committed, Reached, Turn};
 use sardonyx_base::waiting::{Interrupt, Reason, interruptible, interruption};
 use std::sync::Arc;
@@ -26,23 +30,46 @@ impl Database {
         Ok(interruptible(interrupt, None, || tables.turn())?)
     }
 
-    /// Waits for a turn, or takes the state from before the long statement that has it.
+    /// Waits for a turn, or takes the state from before the long statement that has it; of tables that are followed, the
+    /// newest state. `interrupt`: as of [`Tables::reach`].
     ///
     /// # Errors
-    /// As [`Database::turn`].
-    pub(crate) fn reach(&self, interrupt: &Arc<Interrupt>) -> Result<Reached<'_>, SqlError> {
+    /// As [`Database::turn`]; as [`Followed::committed`].
+    pub(crate) fn reach(
+        &self,
+        interrupt: Option<&Arc<Interrupt>>,
+    ) -> Result<Reached<'_>, SqlError> {
+        if let Some(followed) = self.followed() {
+            return followed.committed().map(Reached::Committed);
+        }
         let tables = self.tables_in_memory("a turn of the serial stage")?;
-        Ok(tables.reach(Some(interrupt))?)
+        Ok(tables.reach(interrupt)?)
     }
 
-    /// The newest state that can be had without waiting for a long statement. It may not be durable yet.
+    /// The newest state that can be had without waiting for a long statement. It may not be durable yet
+    /// ([`Database::durable`]).
     ///
     /// # Errors
-    /// As [`Database::turn`].
+    /// As [`Database::reach`].
     pub(crate) fn committed(&self, interrupt: &Arc<Interrupt>) -> Result<Committed, SqlError> {
+        if let Some(followed) = self.followed() {
+            return followed.committed();
+        }
         Ok(self
             .tables_in_memory("a snapshot")?
             .committed(Some(interrupt))?)
+    }
+
+    /// Waits until all of such a state is durable.
+    ///
+    /// # Errors
+    /// The log's.
+    pub(crate) async fn durable(&self, committed: &Committed) -> Result<(), SqlError> {
+        match self.tables() {
+            Some(tables) => Ok(tables.durable(committed.group).await?),
+            // Of what is followed only what is durable is seen.
+            None => Ok(()),
+        }
     }
 }
 

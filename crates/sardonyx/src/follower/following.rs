@@ -14,7 +14,7 @@ use sardonyx_storage::engine::{Arrival, Guest, GuestError, Sight};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::recovery::RecoveryOptions;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::{FollowError, FollowedSpace, SpaceSnapshot};
+use sardonyx_table::{FollowError, FollowedSpace, SpaceSnapshot, View};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -83,6 +83,11 @@ impl State {
     pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, Error> {
         self.check()?;
         Ok(self.space.snapshot()?)
+    }
+
+    /// Its tables as they stand.
+    pub fn view(&self) -> View<'_> {
+        self.space.space().view()
     }
 
     /// # Errors
@@ -215,7 +220,7 @@ impl Following {
         if sight == Sight::End {
             state.lock().current = Some(began);
         }
-        if has_news {
+        if has_news || sight == Sight::End {
             changed.notify_all();
         }
         Ok(has_news)

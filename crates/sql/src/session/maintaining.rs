@@ -53,7 +53,7 @@ impl Session {
                     maintenance.check(source)
                 });
         }
-        match self.database.reach(&self.state.interrupt)? {
+        match self.database.reach(Some(&self.state.interrupt))? {
             Reached::Turn(turn) => maintenance.check(&turn.view()),
             Reached::Committed(committed) => maintenance.check(&&**committed.snapshot.space()),
         }

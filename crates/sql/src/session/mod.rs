@@ -5,6 +5,7 @@
 //! - [`execute`]: one statement; [`describing`]: what is known of it before; [`telling`]: what its client is told;
 //! - [`on_node`]: units on a node's tables;
 //! - [`reading`]: statements that read a snapshot;
+//! - [`following`]: what a session is refused that only reads snapshots, of tables that another program has open;
 //! - [`control`]: what begins and ends transactions; [`parameters`]: what a session sets and shows;
 //! - [`spans`]: what `tracing` is told.
 //!
@@ -19,6 +20,7 @@ mod beside;
 mod control;
 mod describing;
 mod execute;
+mod following;
 mod given;
 mod history;
 mod maintaining;
@@ -79,7 +81,8 @@ impl Session {
     /// # Errors
     /// The errors that `SET` has for a parameter: `42704`, `22023`, `55P02`, `0A000`.
     pub fn new(database: Arc<Database>, options: SessionOptions) -> Result<Session, SqlError> {
-        let (mut state, first_notices) = SessionState::new(&options)?;
+        let follows = database.followed().is_some();
+        let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
         Ok(Session {
             database,
@@ -155,6 +158,17 @@ impl Session {
     /// the statement had run.
     pub fn fail(&mut self) {
         self.state.fail();
+    }
+
+    /// Checks that data may be copied in, of which a client is told before it sends them.
+    ///
+    /// # Errors
+    /// `25006` if the database is one that another program has open.
+    pub fn check_copy_in(&self) -> Result<(), SqlError> {
+        match self.database.followed() {
+            Some(followed) => Err(followed.refused("COPY FROM")),
+            None => Ok(()),
+        }
     }
 
     /// The database.
@@ -254,8 +268,16 @@ impl Session {
         if let Some(node) = &node {
             return self.describe_on_node(&**node, prepared);
         }
+        if database.followed().is_some()
+            && let TransactionState::Open(open) = &self.state.transaction
+            && let Reading::Snapshot(Some((snapshot, version))) = &open.reading
+        {
+            // Its tables may be others by now, and it goes on with those that it reads.
+            let source = &**snapshot.space();
+            return describing::plan_for(prepared, database, *version, &source);
+        }
         if !defines {
-            let reached = database.reach(&self.state.interrupt)?;
+            let reached = database.reach(Some(&self.state.interrupt))?;
             return describing::plan_reached(prepared, database, reached);
         }
         // Tables are as the transaction makes them.
@@ -289,7 +311,7 @@ impl Session {
         self.state.begin_statement();
         while !steps.is_empty() {
             if !skipping
-                && self.database.node().is_none()
+                && self.database.tables().is_some()
                 && self.is_by_itself(&steps)
                 && self.send(&mut steps, &mut sent)
             {
@@ -444,6 +466,12 @@ impl Session {
         {
             return Handled::Done(Outcome::Failed(SqlError::in_failed_transaction()));
         }
+        if self.database.followed().is_some()
+            && let Some(outcome) = self.handle_following(statement)
+        {
+            spans::ended(&spans::statement(statement), &outcome);
+            return Handled::Done(outcome);
+        }
         match statement.class() {
             Class::Control => match control::without_data(&mut self.state, statement) {
                 Some(outcome) => {
@@ -470,8 +498,10 @@ impl Session {
                 if self.signals_in_snapshot(statement)
                     || statement.class() == Class::Read && self.reads_snapshot(steps) =>
             {
-                if steps.len() == 1 && matches!(self.state.transaction, TransactionState::Idle) {
-                    // Its end is not sent yet.
+                if matches!(self.state.transaction, TransactionState::Idle)
+                    && !matches!(steps.get(1), Some(Step::Sync))
+                {
+                    // What belongs together with it is still to come.
                     self.state.begin_implicit();
                 }
                 let span = spans::statement(statement);
@@ -578,7 +608,7 @@ fn turn_for<'d>(
     if !only_reads {
         return database.turn(&state.interrupt).map(Some);
     }
-    match database.reach(&state.interrupt)? {
+    match database.reach(Some(&state.interrupt))? {
         Reached::Turn(turn) => Ok(Some(turn)),
         Reached::Committed(_) => Ok(None),
     }

@@ -151,6 +151,9 @@ fn act(
                         super::describing::plan_for(&inner, database, version, source)
                     })?;
                 }
+            } else if database.followed().is_some() {
+                let reached = database.reach(Some(&state.interrupt))?;
+                super::describing::plan_reached(&inner, database, reached)?;
             } else {
                 let tables = database.tables_in_memory("PREPARE")?;
                 // Inside of a serial call the tables are not to be asked: it is compiled when it is run.
@@ -354,6 +357,7 @@ fn show(state: &SessionState, words: &[String]) -> Result<Complete, SqlError> {
         "transaction_read_only" => vec![Value::from(match &state.transaction {
             TransactionState::Open(open) if open.read_only => "on",
             TransactionState::Idle if state.usually_reads() => "on",
+            _ if state.settings.follows() => "on",
             _ => "off",
         })],
         name => vec![Value::Text(state.settings.get(name)?)],

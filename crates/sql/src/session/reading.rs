@@ -16,10 +16,13 @@ const REMEMBERED_READS_MAX: usize = 1000;
 
 impl Session {
     /// Whether the next statement, which reads, does so in a snapshot: in a transaction that has only read and whose
-    /// next statements do not write, or by itself if it looks at many rows.
+    /// next statements do not write, by itself if it looks at many rows, and wherever tables are followed.
     pub(super) fn reads_snapshot(&self, steps: &VecDeque<Step>) -> bool {
         if self.database.node().is_some() {
             return false;
+        }
+        if self.database.followed().is_some() {
+            return true;
         }
         match &self.state.transaction {
             TransactionState::Open(open) => match &open.reading {
@@ -66,8 +69,7 @@ impl Session {
             None => {
                 let committed = self.database.committed(&self.state.interrupt)?;
                 // What is told is durable: this waits for all that the snapshot has.
-                let tables = self.database.tables_in_memory("a snapshot")?;
-                let durable = tables.durable(committed.group);
+                let durable = self.database.durable(&committed);
                 durable.instrument(spans::durability()).await?;
                 let taken = (committed.snapshot, committed.version);
                 if let TransactionState::Open(open) = &mut self.state.transaction {

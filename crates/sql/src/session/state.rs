@@ -121,12 +121,19 @@ impl Default for OpenTransaction {
 }
 
 impl SessionState {
-    /// Of a user, with the parameters with which a client begins, and what it is to be told of them.
+    /// Of a user, with the parameters with which a client begins, and what it is to be told of them. `follows`: the
+    /// database is one that another program has open.
     ///
     /// # Errors
     /// The first parameter that cannot have its value.
-    pub fn new(options: &SessionOptions) -> Result<(SessionState, Vec<Notice>), SqlError> {
+    pub fn new(
+        options: &SessionOptions,
+        follows: bool,
+    ) -> Result<(SessionState, Vec<Notice>), SqlError> {
         let mut settings = Settings::of_user(&options.user);
+        if follows {
+            settings.follow();
+        }
         let mut notices = Vec::new();
         for (name, value) in &options.parameters {
             match settings.begin_with(name, value) {

@@ -5,6 +5,7 @@ mod checks;
 mod common;
 mod copies;
 mod flights;
+mod following;
 mod functions;
 mod large;
 mod large_crashes;

@@ -26,7 +26,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_advisory_unlock_all() -> VOID, |_, _| Ok(Value::Null), "none: there are no advisory locks", volatile;
     pg_backend_pid() -> INT4, |_, with| int(with.context.process()), "number of the session", stable;
     pg_current_xact_id() -> INT8, |_, _| int(0), "0: transactions have no numbers", stable;
-    pg_is_in_recovery() -> BOOL, |_, _| Ok(Value::Bool(false)), "false", stable;
+    pg_is_in_recovery() -> BOOL, |_, with| is_in_recovery(with), "whether the server follows the database, and only reads it", stable;
     pg_listening_channels() -> TEXT, listening, "channels that the session listens to, in rows", stable, rows;
     pg_notification_queue_usage() -> FLOAT8, usage, "part of its bound, from 0 to 1, that waits for the session that is most behind", volatile;
     pg_notify(TEXT, TEXT) -> VOID, notify, "notifies the sessions that listen to a channel", volatile, session, on_null;
@@ -87,6 +87,12 @@ fn set_config(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let mut settings = with.context.settings.borrow_mut();
     settings.set(a.text(0), a.text(1), a.is_true(2))?;
     text(a.text(1))
+}
+
+fn is_in_recovery(with: &Environment<'_>) -> Answer {
+    let database = with.context.database.as_ref();
+    let follows = database.is_some_and(|database| database.followed().is_some());
+    Ok(Value::Bool(follows))
 }
 
 fn current_setting(a: Arguments<'_>, with: &Environment<'_>) -> Answer {

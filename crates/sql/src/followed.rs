@@ -1,0 +1,236 @@
+//! Tables that another program has open, and this process follows: sessions read snapshots of what that program has
+//! committed, and change nothing.
+//!
+//! There is no serial stage here and no catalogue that sessions of this process change. What plans know stands in the
+//! snapshot, so its version is counted here: it is another one whenever a snapshot has other definitions, or other objects
+//! of SQL, than the one before.
+//!
+//! Invariant: two snapshots with one version have the same definitions and objects.
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::relation::{OBJECTS, kind};
+use crate::source::Source;
+use crate::store::Store;
+use sardonyx::low_level::Committed;
+use sardonyx::rows::SpaceSnapshot;
+use sardonyx::schema::ValueRef;
+use sardonyx::{Error, Follower, Snapshot};
+use sardonyx_base::waiting;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::discriminant;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// How sessions read what is followed.
+#[derive(Clone, Default)]
+pub struct FollowOptions {
+    /// What is read is at most so old, or else refused (`57P03`); by default whatever there is.
+    pub bound: Option<AgeBound>,
+    /// Says in a sentence where changes are to be made, for those whose changes are refused.
+    pub says_who_writes: Option<SaysWhoWrites>,
+}
+
+/// The bound on the age of what is read from a directory that follows something else, such as a store.
+#[derive(Clone)]
+pub struct AgeBound {
+    /// The greatest age.
+    pub age_max: Duration,
+    /// The last moment at which the directory had all that there was; `None` if there was none yet.
+    pub caught_up: CaughtUp,
+}
+
+/// Says when a directory had all that there was.
+pub type CaughtUp = Arc<dyn Fn() -> Option<Instant> + Send + Sync>;
+
+/// Says in a sentence where changes are to be made.
+pub type SaysWhoWrites = Arc<dyn Fn() -> String + Send + Sync>;
+
+impl fmt::Debug for FollowOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FollowOptions")
+            .field("age_max", &self.bound.as_ref().map(|bound| bound.age_max))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tables that are followed.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    follower: Arc<Follower>,
+    options: FollowOptions,
+    newest: Mutex<Newest>,
+}
+
+/// What is here is older than is allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("this host {}, and at most {age_max:?} is allowed: read it from the host that serves", told(.behind))]
+struct TooOld {
+    behind: Option<Duration>,
+    age_max: Duration,
+}
+
+fn told(behind: &Option<Duration>) -> String {
+    match behind {
+        Some(behind) => format!("may be {behind:?} behind what is committed"),
+        None => "does not know how far it is behind what is committed".into(),
+    }
+}
+
+/// The snapshot that was taken last.
+#[derive(Debug, Default)]
+struct Newest {
+    /// No page is copied for it.
+    space: Weak<SpaceSnapshot>,
+    /// A digest of what plans know of it.
+    catalogue: u64,
+    version: u64,
+}
+
+impl Followed {
+    pub fn new(follower: Arc<Follower>, options: FollowOptions) -> Followed {
+        Followed {
+            follower,
+            options,
+            newest: Mutex::default(),
+        }
+    }
+
+    /// The newest state, which is durable, with the version of its catalogue.
+    ///
+    /// # Errors
+    /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read.
+    pub fn committed(&self) -> Result<Committed, SqlError> {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.snapshot()?;
+        let space = snapshot.space();
+        if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
+            // What plans know is digested once for each snapshot, whatever number of statements read it.
+            let catalogue = digest(&&**space)?;
+            if newest.version == 0 || newest.catalogue != catalogue {
+                newest.version += 1;
+            }
+            newest.catalogue = catalogue;
+            newest.space = Arc::downgrade(space);
+        }
+        Ok(Committed {
+            version: newest.version,
+            // All of it is durable.
+            group: 0,
+            snapshot,
+        })
+    }
+
+    /// A snapshot. The thread steps aside while the follower applies a group, which may take long.
+    fn snapshot(&self) -> Result<Snapshot, SqlError> {
+        let taken = match &self.options.bound {
+            Some(bound) => waiting::aside(|| self.snapshot_within(bound)),
+            None if self.follower.is_busy() => waiting::aside(|| self.follower.snapshot()),
+            None => self.follower.snapshot(),
+        };
+        taken.map_err(|error| match error {
+            // The follower itself goes on.
+            Error::Unavailable(_) if !self.follower.has_ended() => {
+                SqlError::new(code::CANNOT_CONNECT_NOW, error.to_string()).hint(self.who_writes())
+            }
+            error => error.into(),
+        })
+    }
+
+    /// A snapshot that is at most so old.
+    fn snapshot_within(&self, bound: &AgeBound) -> Result<Snapshot, Error> {
+        let caught_up = (bound.caught_up)();
+        let behind = caught_up.map(|at| at.elapsed());
+        match caught_up.zip(behind.and_then(|behind| bound.age_max.checked_sub(behind))) {
+            // What has come here by then has been applied, or is in a moment.
+            Some((caught_up, left)) => self.follower.snapshot_as_of(caught_up, left),
+            None => Err(Error::Unavailable(
+                TooOld {
+                    behind,
+                    age_max: bound.age_max,
+                }
+                .into(),
+            )),
+        }
+    }
+
+    /// The version of the snapshot that was taken last.
+    pub fn version(&self) -> u64 {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.version
+    }
+
+    /// That something is refused since it may change the database.
+    pub fn refused(&self, what: &str) -> SqlError {
+        let text = format!(
+            "cannot execute {what} here: this server follows the database and only reads it"
+        );
+        SqlError::new(code::READ_ONLY_TRANSACTION, text).hint(self.who_writes())
+    }
+
+    fn who_writes(&self) -> String {
+        match &self.options.says_who_writes {
+            Some(says) => says(),
+            None => "Run it at the program, or the server, that has the database open.".into(),
+        }
+    }
+}
+
+impl Database {
+    /// Speaks SQL to tables that another program has open, to read them: every statement reads a snapshot of what that
+    /// program has committed, a transaction one snapshot. What would change something is refused (`25006`).
+    pub fn follow(follower: Arc<Follower>, options: FollowOptions) -> Arc<Database> {
+        Self::with(Store::Followed(Followed::new(follower, options)))
+    }
+
+    /// The version of what plans know, for tests.
+    #[doc(hidden)]
+    pub fn plans_version(&self) -> u64 {
+        self.version()
+    }
+
+    /// The newest state, which is durable, of a database that another program has open.
+    ///
+    /// # Errors
+    /// `57P03` if it is older than is allowed; why following failed; `0A000` if this process has the database.
+    pub fn committed_elsewhere(&self) -> Result<Committed, SqlError> {
+        match self.followed() {
+            Some(followed) => followed.committed(),
+            None => Err(SqlError::unsupported("the database is not followed")),
+        }
+    }
+
+    /// The follower, if this database is one that another program has open.
+    pub fn follower(&self) -> Option<&Arc<Follower>> {
+        self.followed().map(|followed| &followed.follower)
+    }
+}
+
+/// A digest of what plans know of a state: which tables there are, and the objects of SQL. The numbers that sequences have
+/// drawn change all the time, and no plan knows them. A plan compares the schemas of its tables itself.
+fn digest(source: &dyn Source) -> Result<u64, SqlError> {
+    let mut tables = DefaultHasher::new();
+    for definition in source.definitions() {
+        definition.name.hash(&mut tables);
+        discriminant(&definition.kind).hash(&mut tables);
+    }
+    let mut digest = tables.finish();
+    if let Some(objects) = source.table_named(OBJECTS) {
+        source.scan(objects, &mut |row| {
+            let mut object = DefaultHasher::new();
+            for column in 0..3 {
+                if let ValueRef::Text(text) = row.value(column)? {
+                    text.hash(&mut object);
+                }
+                if column == 1 && row.value(0)? == ValueRef::Text(kind::SEQUENCE) {
+                    break;
+                }
+            }
+            // They come in no particular order.
+            digest = digest.wrapping_add(object.finish());
+            Ok(true)
+        })?;
+    }
+    Ok(digest)
+}
