@@ -4,6 +4,7 @@ use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
+use crate::followed::{FollowedKeys, TakesState};
 use crate::reply::Reply;
 use crate::request::{Answer, Commands, Outcomes, Request};
 use sardonyx::low_level::{Begun, Reached, Turn};
@@ -35,6 +36,22 @@ pub(crate) struct Function {
 /// that were registered in either. When all are closed, their functions are forgotten, and it can be opened anew.
 #[derive(Debug)]
 pub struct Keyspace {
+    store: Store,
+    shared: Arc<Shared>,
+}
+
+/// The tables that keys stand in.
+#[derive(Debug)]
+enum Store {
+    /// Of this process.
+    Own(Own),
+    /// Of another program.
+    Followed(FollowedKeys),
+}
+
+/// Tables of this process, with the procedure that commands are.
+#[derive(Debug)]
+struct Own {
     tables: Arc<Tables>,
     commands: Registered<Commands>,
     shared: Arc<Shared>,
@@ -56,7 +73,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    fn new(numbers: Numbers) -> Shared {
+    /// With these tables, and nothing done yet.
+    pub(crate) fn new(numbers: Numbers) -> Shared {
         Shared {
             numbers,
             ids: AtomicU64::new(0),
@@ -127,10 +145,27 @@ impl Keyspace {
             Ok(())
         })?;
         Ok(Arc::new(Keyspace {
-            tables,
-            commands,
+            store: Store::Own(Own {
+                tables,
+                commands,
+                shared: Arc::clone(&shared),
+            }),
             shared,
         }))
+    }
+
+    /// The keyspace of a database that another program has open, of which this takes the states to be read. What would
+    /// change something is refused.
+    pub fn follow(take: TakesState) -> Arc<Keyspace> {
+        Arc::new(Keyspace {
+            store: Store::Followed(FollowedKeys::new(take)),
+            shared: Arc::new(Shared::new(Numbers::default())),
+        })
+    }
+
+    /// Whether all that would change something is refused.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self.store, Store::Followed(_))
     }
 
     /// Lets clients call a function by `FCALL`: a transaction on any tables, undone if it returns an error, whichever, or
@@ -171,6 +206,9 @@ impl Keyspace {
     /// # Errors
     /// The engine's.
     pub fn sweep(&self, now: i64, most: usize) -> Result<usize, Error> {
+        let Some(tables) = self.tables() else {
+            return Ok(0);
+        };
         let body = |tx: &mut Transaction<'_>| {
             let random = Random::new(0);
             // It answers nothing.
@@ -190,15 +228,18 @@ impl Keyspace {
                 other => Error::other(other),
             })
         };
-        self.tables
+        tables
             .transaction()
             .durability(sardonyx::Durability::Deferred)
             .run(body)
     }
 
-    /// The database.
-    pub fn tables(&self) -> &Arc<Tables> {
-        &self.tables
+    /// The database; `None` if another program has it.
+    pub fn tables(&self) -> Option<&Arc<Tables>> {
+        match &self.store {
+            Store::Own(own) => Some(&own.tables),
+            Store::Followed(_) => None,
+        }
     }
 
     /// The names of what [`Keyspace::register_function`] has registered, in their order.
@@ -207,8 +248,12 @@ impl Keyspace {
     }
 
     /// How many keys there are, without waiting for a long transaction.
-    pub(crate) fn count(&self) -> Result<u64, Error> {
-        Ok(match self.tables.reach(None)? {
+    pub(crate) fn count(&self) -> Result<u64, Failure> {
+        let own = match &self.store {
+            Store::Own(own) => own,
+            Store::Followed(keys) => return keys.count(),
+        };
+        Ok(match own.tables.reach(None)? {
             Reached::Turn(turn) => turn.view().rows_of(self.shared.numbers.kv)?.count(),
             Reached::Committed(committed) => {
                 let space = committed.snapshot.space();
@@ -227,12 +272,59 @@ impl Keyspace {
         requests: Vec<Request>,
         lane: u64,
     ) -> Result<Outcomes, Error> {
-        match self.ask(requests, lane)? {
+        let own = match &self.store {
+            Store::Own(own) => own,
+            // What is not to be seen does not change there.
+            Store::Followed(keys) => return Ok(keys.answer(&requests)),
+        };
+        match own.ask(requests, lane)? {
             Asked::Submitted(ticket) => ticket.await,
             Asked::Read(outcomes, durable) => durable.await.map(|()| outcomes),
         }
     }
 
+    /// What the commands of all sessions share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// A number for a new session.
+    pub(crate) fn next_session(&self) -> u64 {
+        self.shared.sessions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Takes a checkpoint on a thread of its own, unless one is being taken.
+    pub(crate) fn begin_checkpoint(&self) -> Result<bool, Error> {
+        let Some(tables) = self.tables().cloned() else {
+            return Ok(false);
+        };
+        if self.shared.checkpointing.swap(true, Ordering::AcqRel) {
+            return Ok(false);
+        }
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("checkpoint-asked".into());
+        let spawned = thread.spawn(move || {
+            // What it says is kept by the engine: `Tables::checkpoint_failure`.
+            if tables.checkpoint().is_ok() {
+                let now = crate::session::system_time();
+                shared.checkpointed.store(now, Ordering::Relaxed);
+            }
+            shared.checkpointing.store(false, Ordering::Release);
+        });
+        if let Err(error) = spawned {
+            self.shared.checkpointing.store(false, Ordering::Release);
+            return Err(Error::other(error));
+        }
+        Ok(true)
+    }
+
+    /// When the last checkpoint was taken that a client asked for, in milliseconds since 1970.
+    pub(crate) fn last_checkpoint(&self) -> i64 {
+        self.shared.checkpointed.load(Ordering::Relaxed)
+    }
+}
+
+impl Own {
     fn ask(&self, requests: Vec<Request>, lane: u64) -> Result<Asked, Error> {
         let shared = &self.shared;
         if requests
@@ -295,43 +387,6 @@ impl Keyspace {
                 .iter()
                 .for_each(|request| request.pending.release());
         }
-    }
-
-    /// What the commands of all sessions share.
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
-    }
-
-    /// A number for a new session.
-    pub(crate) fn next_session(&self) -> u64 {
-        self.shared.sessions.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// Takes a checkpoint on a thread of its own, unless one is being taken.
-    pub(crate) fn begin_checkpoint(&self) -> Result<bool, Error> {
-        if self.shared.checkpointing.swap(true, Ordering::AcqRel) {
-            return Ok(false);
-        }
-        let (tables, shared) = (Arc::clone(&self.tables), Arc::clone(&self.shared));
-        let thread = std::thread::Builder::new().name("checkpoint-asked".into());
-        let spawned = thread.spawn(move || {
-            // What it says is kept by the engine: `Tables::checkpoint_failure`.
-            if tables.checkpoint().is_ok() {
-                let now = crate::session::system_time();
-                shared.checkpointed.store(now, Ordering::Relaxed);
-            }
-            shared.checkpointing.store(false, Ordering::Release);
-        });
-        if let Err(error) = spawned {
-            self.shared.checkpointing.store(false, Ordering::Release);
-            return Err(Error::other(error));
-        }
-        Ok(true)
-    }
-
-    /// When the last checkpoint was taken that a client asked for, in milliseconds since 1970.
-    pub(crate) fn last_checkpoint(&self) -> i64 {
-        self.shared.checkpointed.load(Ordering::Relaxed)
     }
 }
 

@@ -18,6 +18,7 @@
 //! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
 //! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
 
+use sardonyx::rows::ReadRows;
 use sardonyx::schema::{Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables};
 
@@ -51,7 +52,7 @@ pub const NAMES: [&str; 7] = [
 ];
 
 /// The tables' numbers in the catalogue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
     pub kv: u16,
     pub hash: u16,
@@ -77,6 +78,36 @@ impl Numbers {
             list: tables.create_table(list, positioned())?,
             expiry: tables.create_table(expiry, expiring())?,
             removed: tables.create_table(removed, removed_keys())?,
+        })
+    }
+}
+
+impl Numbers {
+    /// Of a state of a database; `None` if it has not all of the tables, or one of such a name with other columns.
+    pub fn of(state: &impl ReadRows) -> Option<Numbers> {
+        let number = |name: &str, wanted: SchemaBuilder| {
+            let wanted = wanted.build().ok()?;
+            let named = state.definitions().iter().enumerate();
+            let mut named = named.filter(|(_, definition)| definition.name == name);
+            // What is no table may have the same name, and has no rows.
+            let (number, there) = named.find_map(|(number, _)| {
+                let number = u16::try_from(number).ok()?;
+                Some((number, state.row_schema(number)?))
+            })?;
+            let mut both = there.columns.iter().zip(&wanted.columns);
+            let is_same = there.columns.len() == wanted.columns.len()
+                && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped));
+            is_same.then_some(number)
+        };
+        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        Some(Numbers {
+            kv: number(kv, keys())?,
+            hash: number(hash, elements("field").column("value", Type::Bytes))?,
+            set: number(set, elements("member"))?,
+            zset: number(zset, scored())?,
+            list: number(list, positioned())?,
+            expiry: number(expiry, expiring())?,
+            removed: number(removed, removed_keys())?,
         })
     }
 }

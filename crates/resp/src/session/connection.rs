@@ -233,13 +233,17 @@ impl Session {
         }
         self.version = version;
         let number = if version == Version::Resp3 { 3 } else { 2 };
+        let role = match self.keyspace.only_reads() {
+            true => "replica",
+            false => "master",
+        };
         let facts = [
             ("server", Reply::Text("redis")),
             ("version", Reply::Text(super::information::REDIS_VERSION)),
             ("proto", Reply::Int(number)),
             ("id", Reply::Int(self.id as i64)),
             ("mode", Reply::Text("standalone")),
-            ("role", Reply::Text("master")),
+            ("role", Reply::Text(role)),
             ("modules", Reply::Array(Vec::new())),
         ];
         Ok(Reply::Map(

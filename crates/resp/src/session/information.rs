@@ -85,19 +85,23 @@ impl Session {
 
     fn info(&self) -> String {
         let tables = self.keyspace.tables();
-        let statistics = tables.statistics();
+        let committed = tables.map_or(0, |tables| tables.statistics().committed);
+        let replication = match self.keyspace.only_reads() {
+            true => "role:slave\r\nmaster_link_status:up\r\nslave_read_only:1",
+            false => "role:master",
+        };
         let keys = self.keyspace.count().unwrap_or(0);
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
-             rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\nrole:master\r\n\
+             rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
              connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
-            u8::from(tables.is_checkpointing()),
+            u8::from(tables.is_some_and(|tables| tables.is_checkpointing())),
             self.keyspace.last_checkpoint() / 1000,
-            statistics.committed,
+            committed,
             match keys {
                 0 => String::new(),
                 keys => format!("db0:keys={keys},expires=0,avg_ttl=0\r\n"),

@@ -509,6 +509,12 @@ impl Session {
                 "NOPERM User has no permissions to run the '{name}' command"
             )));
         }
+        let changes = command.is(WRITE) || matches!(command.name, "save" | "bgsave");
+        if changes && self.keyspace.only_reads() {
+            return Err(Failure::Told(
+                "READONLY You can't write against a read only replica.",
+            ));
+        }
         if self.queue.is_some() && command.is(ALONE) {
             return Err(Failure::Told(
                 "ERR Command not allowed inside a transaction",

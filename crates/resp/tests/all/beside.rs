@@ -178,7 +178,7 @@ impl World {
     }
 
     fn tables(&self) -> &Arc<Tables> {
-        self.keyspace.tables()
+        self.keyspace.tables().expect("of its own")
     }
 
     fn session(&self) -> Session {

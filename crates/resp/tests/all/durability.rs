@@ -31,7 +31,7 @@ fn reading_costs_no_sync_and_a_pipeline_one_group() {
     send(&mut session, &encode(&["SET", "k1", "first"]));
     assert_eq!(world.disk.steps(), before, "nothing was written");
 
-    let committed = || world.keyspace.tables().statistics();
+    let committed = || world.keyspace.tables().expect("of its own").statistics();
     let (start, groups) = (world.disk.steps(), committed().log.groups);
     send(&mut session, &writes("second").concat());
     let together = world.disk.steps() - start;
@@ -53,6 +53,7 @@ fn a_function_is_a_transaction_on_any_tables() {
     world
         .keyspace
         .tables()
+        .expect("of its own")
         .create_table("notes", schema)
         .expect("created");
     world
@@ -113,7 +114,7 @@ fn a_function_is_a_transaction_on_any_tables() {
 fn whatever_error_a_function_returns_undoes_what_it_wrote() {
     let world = World::new(1);
     let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
-    let tables = world.keyspace.tables();
+    let tables = world.keyspace.tables().expect("of its own");
     tables.create_table("marks", schema).expect("created");
     world
         .keyspace
@@ -268,7 +269,7 @@ fn large_values_that_are_deleted_go_a_part_at_a_time() {
     // A small value is returned whole, whatever the cursor.
     assert_eq!(ask(&words("SSCAN s 1")), "[\"0\" [\"new\"]]");
     let rows = || {
-        let tables = world.keyspace.tables();
+        let tables = world.keyspace.tables().expect("of its own");
         tables
             .read(|view| Ok(view.rows("kv_set")?.count()))
             .expect("read")
@@ -299,7 +300,7 @@ fn what_the_sweep_meets_goes_whoever_left_it_there() {
     let mut ask = |words: &[&str]| answers(&send(&mut session, &encode(words)).0).remove(0);
     let at = |millis: i64| Value::Timestamp((crate::common::START + millis) * 1000);
     // Of keys that are gone, and of one that has another time: more than a sweep takes, before the one that is due.
-    let tables = world.keyspace.tables();
+    let tables = world.keyspace.tables().expect("of its own");
     let left = |tx: &mut Transaction<'_>| -> Result<(), Error> {
         let mut rows = tx.rows("kv_expiry")?;
         for (time, key) in [(1, "gone"), (2, "never"), (3, "later"), (4, "at all")] {

@@ -17,7 +17,8 @@ fn session(keyspace: &Arc<Keyspace>) -> Session {
 #[test]
 fn what_is_open_at_once_is_the_same() {
     let world = World::new(1);
-    let other = Keyspace::open(world.keyspace.tables().clone()).expect("opens once more");
+    let other = Keyspace::open(world.keyspace.tables().expect("of its own").clone())
+        .expect("opens once more");
     let (mut here, mut there) = (session(&world.keyspace), session(&other));
     assert_ne!(here.id(), there.id());
     // Each new key has a number of its own, whoever makes it.
@@ -91,7 +92,7 @@ fn where_a_key_stood_is_only_a_hint() {
 #[test]
 fn what_is_opened_again_begins_anew_with_the_keys_that_are_there() {
     let World { keyspace, .. } = World::new(2);
-    let tables = keyspace.tables().clone();
+    let tables = keyspace.tables().expect("of its own").clone();
     keyspace.register_function("one", |_, _, _| Ok(Reply::Int(1)));
     let mut first = session(&keyspace);
     drop(keyspace);
@@ -120,7 +121,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
     ask(&["SET", "worse", "1"]);
     let spoil = |key: &str| {
         let key = Value::Bytes(key.as_bytes().to_vec());
-        let spoiled = world.keyspace.tables().run(|tx| {
+        let spoiled = world.keyspace.tables().expect("of its own").run(|tx| {
             let change = ("kind", Value::Text("nonsense".into()));
             tx.rows("kv")?.update(&[key], &[change])
         });
@@ -159,6 +160,7 @@ fn a_row_of_an_unknown_kind_breaks_only_its_key() {
     let left = world
         .keyspace
         .tables()
+        .expect("of its own")
         .run(|tx| Ok(tx.rows("kv_hash")?.count()));
     assert_eq!(left.expect("it is read"), 0);
 }
