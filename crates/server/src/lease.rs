@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub struct Lease {
     is_held: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     host: Option<SeesHost>,
+    who_serves: Option<Arc<dyn Fn() -> String + Send + Sync>>,
 }
 
 impl Lease {
@@ -20,7 +21,7 @@ impl Lease {
     pub fn while_held(is_held: impl Fn() -> bool + Send + Sync + 'static) -> Lease {
         Lease {
             is_held: Some(Arc::new(is_held)),
-            host: None,
+            ..Lease::default()
         }
     }
 
@@ -30,6 +31,20 @@ impl Lease {
             host: Some(host),
             ..self
         }
+    }
+
+    /// The same of a host that answers reads while another one serves, which this says: `/readyz` is for the one that
+    /// serves.
+    pub fn beside(self, who_serves: impl Fn() -> String + Send + Sync + 'static) -> Lease {
+        Lease {
+            who_serves: Some(Arc::new(who_serves)),
+            ..self
+        }
+    }
+
+    /// A sentence that says which host serves, if it is another one.
+    pub fn who_serves(&self) -> Option<String> {
+        self.who_serves.as_ref().map(|says| says())
     }
 
     /// The host that has it.

@@ -72,6 +72,15 @@ pub fn session_options(passwords: &Arc<Passwords>, database: &Arc<Database>) -> 
     }
 }
 
+/// The keys of a database that another program has open.
+pub fn followed(database: Arc<Database>) -> Arc<Keyspace> {
+    Keyspace::follow(Arc::new(move || {
+        database
+            .committed_elsewhere()
+            .map_err(|error| error.to_string())
+    }))
+}
+
 /// Serves a client until it, or the server, ends the connection.
 ///
 /// # Errors

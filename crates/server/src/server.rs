@@ -19,9 +19,9 @@ use crate::metrics::{Metrics, Protocol};
 use crate::options::{Endpoint, Options};
 use crate::passwords::{Passwords, Users};
 use crate::scram::random;
+use crate::state::Observed;
 use crate::stream::Stream;
 use crate::{gate as flights, memory, postgres, redis, spans, tls};
-use sardonyx::Tables;
 use sardonyx_base::waiting;
 use sardonyx_resp::{Keyspace, SessionOptions};
 use sardonyx_sql::{Access, Database, Rights};
@@ -136,10 +136,10 @@ impl Shared {
     }
 
     /// What clients of HTTP see.
-    fn http(&self, tables: &Arc<Tables>) -> Arc<Http> {
-        let (tables, metrics) = (tables.clone(), self.metrics.clone());
+    fn http(&self, observed: Observed) -> Arc<Http> {
+        let metrics = self.metrics.clone();
         let (limits, lease) = (self.options.limits, self.lease.clone());
-        let observer = Observer::new(tables, metrics, self.stop.clone(), lease.clone());
+        let observer = Observer::new(observed, metrics, self.stop.clone(), lease.clone());
         let gate = Gate::new(self.passwords.clone());
         Arc::new(Http::new(observer, gate, limits, lease))
     }
@@ -178,6 +178,9 @@ impl Server {
     /// Refuses options that a database cannot serve.
     fn check(database: &Database, options: &Options) -> Result<(), ServerError> {
         options.check()?;
+        if database.follower().is_some() {
+            return Ok(());
+        }
         if database.tables().is_none() {
             let of_nodes = |what, option| Err(ServerError::OfNodes { what, option });
             if !options.redis.is_empty() {
@@ -248,7 +251,10 @@ impl Server {
                 server.tasks.spawn(sweeping);
                 keyspace = Some(opened);
             }
-            let http = tables.as_ref().map(|tables| shared.http(tables));
+            if shared.database.follower().is_some() {
+                keyspace = Some(redis::followed(shared.database.clone()));
+            }
+            let http = Observed::of(&shared.database).map(|observed| shared.http(observed));
             for (protocol, endpoint, listener) in doors.listeners()? {
                 let service = match protocol {
                     Protocol::Postgres => Some(Service::Postgres),

@@ -14,7 +14,7 @@ use super::route::{Refusal, Route, route};
 use crate::lease::Lease;
 use crate::metrics::Protocol;
 use crate::options::Limits;
-use crate::state::{State, readiness};
+use crate::state::State;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -158,7 +158,10 @@ impl Http {
             let sentence = "this host's lease has run out: another host may serve\n";
             return text(StatusCode::SERVICE_UNAVAILABLE, sentence);
         }
-        let readiness = readiness(self.observer.tables(), self.observer.is_stopping());
+        if let Some(sentence) = self.lease.who_serves() {
+            return text(StatusCode::SERVICE_UNAVAILABLE, format!("{sentence}\n"));
+        }
+        let readiness = self.observer.readiness();
         match readiness.ready {
             true => text(StatusCode::OK, "ready\n"),
             false => {
@@ -290,6 +293,7 @@ mod tests {
     use crate::options::{Right, User};
     use crate::passwords::Passwords;
     use crate::scram::Verifier;
+    use crate::state::Observed;
     use base64::Engine;
     use base64::prelude::BASE64_STANDARD;
     use sardonyx::Tables;
@@ -323,7 +327,8 @@ mod tests {
             let (stop, stopped) = watch::channel(false);
             let metrics = Arc::new(Metrics::default());
             metrics.slow("ada", "select '<b>'", Duration::from_secs(1));
-            let observer = Observer::new(tables, metrics, stopped, Lease::default());
+            let observed = Observed::Tables(tables);
+            let observer = Observer::new(observed, metrics, stopped, Lease::default());
             let gate = Gate::new(Arc::new(Passwords::new(users, [1; 32])));
             let mut builder = tokio::runtime::Builder::new_current_thread();
             World {

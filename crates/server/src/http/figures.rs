@@ -32,17 +32,21 @@ pub fn write_host(host: &Host, format: Format) -> String {
 }
 
 fn of_host(host: &Host, out: &mut Exposition) {
-    out.family(
-        Kind::Gauge,
-        "sardonyx_host_serves",
-        "Whether this host, which the label names, serves the database.",
-    );
-    out.sample(&[("host", host.name.as_str())], host.serves);
-    out.gauge(
-        "sardonyx_host_lease_seconds",
-        "For how long this host may still answer without a word of its store; 0: it answers nothing.",
-        host.lease_seconds,
-    );
+    // One without a name takes no turns with others.
+    let is_of_store = !host.name.is_empty();
+    if is_of_store {
+        out.family(
+            Kind::Gauge,
+            "sardonyx_host_serves",
+            "Whether this host, which the label names, serves the database.",
+        );
+        out.sample(&[("host", host.name.as_str())], host.serves);
+        out.gauge(
+            "sardonyx_host_lease_seconds",
+            "For how long this host may still answer without a word of its store; 0: it answers nothing.",
+            host.lease_seconds,
+        );
+    }
     if let Some(entry) = host.entry {
         out.gauge(
             "sardonyx_host_entry",
@@ -53,15 +57,17 @@ fn of_host(host: &Host, out: &mut Exposition) {
     if let Some(behind) = host.behind_seconds {
         out.gauge(
             "sardonyx_host_behind_seconds",
-            "For how long this host, which follows, has not known whether the store has more.",
+            "For how long this host, which follows, has not known whether there is more.",
             behind,
         );
     }
-    out.gauge(
-        "sardonyx_host_forks",
-        "Files of transactions that were cut off this host's log and kept in its directory.",
-        host.forks,
-    );
+    if is_of_store {
+        out.gauge(
+            "sardonyx_host_forks",
+            "Files of transactions that were cut off this host's log and kept in its directory.",
+            host.forks,
+        );
+    }
     if let Some(age) = host.base_age_seconds {
         out.gauge(
             "sardonyx_store_base_age_seconds",
@@ -332,6 +338,7 @@ mod tests {
     fn full() -> State {
         let mut state = State {
             host: Some(crate::state::Host {
+                name: "one".into(),
                 entry: Some(7),
                 behind_seconds: Some(0.5),
                 base_age_seconds: Some(60.0),

@@ -6,8 +6,7 @@
 
 use crate::lease::Lease;
 use crate::metrics::Metrics;
-use crate::state::State;
-use sardonyx::Tables;
+use crate::state::{Observed, Readiness, State};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
@@ -22,7 +21,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Reads states.
 #[derive(Debug)]
 pub struct Observer {
-    tables: Arc<Tables>,
+    observed: Observed,
     metrics: Arc<Metrics>,
     started: Instant,
     stop: watch::Receiver<bool>,
@@ -40,13 +39,13 @@ struct Latest {
 impl Observer {
     /// Of a server that starts now, and stops when `stop` says so.
     pub fn new(
-        tables: Arc<Tables>,
+        observed: Observed,
         metrics: Arc<Metrics>,
         stop: watch::Receiver<bool>,
         lease: Lease,
     ) -> Self {
         Observer {
-            tables,
+            observed,
             metrics,
             started: Instant::now(),
             stop,
@@ -55,9 +54,9 @@ impl Observer {
         }
     }
 
-    /// The database.
-    pub fn tables(&self) -> &Tables {
-        &self.tables
+    /// Whether clients can be served. Waits for nothing.
+    pub fn readiness(&self) -> Readiness {
+        self.observed.readiness(self.is_stopping())
     }
 
     /// What the server counts.
@@ -97,12 +96,12 @@ impl Observer {
     }
 
     fn begin(&self, before: Option<Arc<State>>) -> JoinHandle<State> {
-        let (tables, metrics) = (self.tables.clone(), self.metrics.clone());
+        let (observed, metrics) = (self.observed.clone(), self.metrics.clone());
         let (started, is_stopping) = (self.started, self.is_stopping());
         let host = self.lease.host().cloned();
         spawn_blocking(move || State {
-            host: host.map(|host| host.see()),
-            ..State::read(&tables, &metrics, started, is_stopping, before.as_deref())
+            host: observed.host(host.map(|host| host.see())),
+            ..State::read(&observed, &metrics, started, is_stopping, before.as_deref())
         })
     }
 }
@@ -110,6 +109,7 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sardonyx::Tables;
 
     #[test]
     fn who_asks_while_a_transaction_runs_gives_up_and_the_next_is_told() {
@@ -119,7 +119,8 @@ mod tests {
             .build()
             .unwrap();
         let (_stop, stopped) = watch::channel(false);
-        let observer = Observer::new(tables.clone(), Arc::default(), stopped, Lease::default());
+        let observed = Observed::Tables(tables.clone());
+        let observer = Observer::new(observed, Arc::default(), stopped, Lease::default());
         let (began, wait_for_begin) = std::sync::mpsc::channel();
         let (end, wait_for_end) = std::sync::mpsc::channel::<()>();
         let long = std::thread::spawn(move || {

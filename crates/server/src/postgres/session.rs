@@ -434,6 +434,11 @@ impl Session {
                 continue;
             }
             if statement.is_copy_in() {
+                if let Err(error) = self.sql.check_copy_in() {
+                    self.fail(error);
+                    self.skipping = false;
+                    break;
+                }
                 self.begin_copying(Copying::of_query(statement, statements, self.memory()));
                 return;
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A host at a moment.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name.
+    /// Its name; empty: a server that follows a program of its own host, and takes no turns with others.
     pub name: String,
     /// True if it serves the database.
     pub serves: bool,
@@ -18,7 +18,8 @@ pub struct Host {
     pub lease_seconds: f64,
     /// The last entry of the store's log that it has; `None`: it serves, or has not begun to follow.
     pub entry: Option<u64>,
-    /// For how long it has not known whether the store has more, in seconds; `None` as for `entry`.
+    /// For how long it has not known whether there is more, in the store or in the log of the program that it follows, in
+    /// seconds; `None`: it serves, has not begun to follow, or cannot know.
     pub behind_seconds: Option<f64>,
     /// Files of transactions that were cut off its log and kept.
     pub forks: u64,

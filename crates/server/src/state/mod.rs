@@ -6,12 +6,13 @@
 //! know.
 
 mod host;
+mod observed;
 mod rates;
 mod reading;
 
 pub use host::{Host, SeesHost};
+pub use observed::Observed;
 pub use rates::{ClientRates, Rates, StageLoads};
-pub use reading::readiness;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,8 @@ pub struct State {
     pub stages: Stages,
     /// The checkpointing stage.
     pub checkpoint: Checkpoint,
-    /// The host that this server is, if the database's log is in a store.
+    /// The host that this server is, if the database's log is in a store, or if it follows a program that has the database
+    /// open.
     #[serde(default)]
     pub host: Option<Host>,
     /// The store that has the log, too, if there is one.

@@ -4,8 +4,8 @@
 //! that runs. So it is done by one reader at a time, and not on a thread that serves clients ([`crate::http`]).
 
 use super::{
-    Checkpoint, Clients, Errors, Histogram, Log, Memory, Readiness, Recovery, Stages, State,
-    Statement, Store, Table,
+    Checkpoint, Clients, Errors, Histogram, Log, Memory, Observed, Readiness, Recovery, Stages,
+    State, Statement, Store, Table,
 };
 use crate::metrics::{FLIGHT_MICROSECONDS, Metrics, Protocol, ProtocolCounts};
 use crate::slow_statements::SlowStatement;
@@ -31,45 +31,41 @@ impl State {
     /// The state now, of a server that was started then. If a transaction runs for long, sizes of tables are those of the
     /// state before.
     pub fn read(
-        tables: &Tables,
+        observed: &Observed,
         metrics: &Metrics,
         started: Instant,
         is_stopping: bool,
         before: Option<&State>,
     ) -> State {
-        let (largest, tables_total, memory) = sizes(tables).unwrap_or_else(|| {
+        let sizes = match observed {
+            Observed::Tables(tables) => sizes(tables),
+            Observed::Follower(follower) => follower.look(sizes_in).ok(),
+        };
+        let (largest, tables_total, memory) = sizes.unwrap_or_else(|| {
             let before =
                 before.map(|state| (state.tables.clone(), state.tables_total, state.memory));
             before.unwrap_or_default()
         });
-        let statistics = tables.statistics();
-        let engine = tables.engine();
         let (slow, slow_total) = metrics.slow_statements();
-        // When the counts are read, not when it was begun: it may have waited.
-        let uptime = started.elapsed();
         let errors = metrics.errors().into_iter().filter(|(_, count)| *count > 0);
         let errors = errors.map(|(class, count)| Errors {
             class: class.into(),
             count,
         });
+        let of_engine = match observed {
+            Observed::Tables(tables) => State::of_engine(tables),
+            // It writes no log and takes no checkpoints.
+            Observed::Follower(_) => State::default(),
+        };
         State {
             version: env!("CARGO_PKG_VERSION").into(),
             unix_seconds: since_1970(SystemTime::now()),
-            uptime_seconds: uptime.as_secs_f64(),
-            readiness: readiness(tables, is_stopping),
-            transactions: statistics.committed,
-            log: log(&statistics.log, engine),
-            stages: stages(&statistics),
-            checkpoint: checkpoint(&statistics, engine),
+            // When the counts are read, not when it was begun: it may have waited.
+            uptime_seconds: started.elapsed().as_secs_f64(),
+            readiness: observed.readiness(is_stopping),
             // The server knows it.
             host: None,
-            store: store(engine),
             memory,
-            recovery: Recovery {
-                seconds: tables.recovery().total_time().as_secs_f64(),
-                index_seconds: tables.rebuild().time.as_secs_f64(),
-                transactions: tables.recovery().transactions,
-            },
             tables: largest,
             tables_total,
             clients: Protocol::ALL
@@ -79,6 +75,26 @@ impl State {
             errors: errors.collect(),
             slow_statements: Some(slow.into_iter().map(statement).collect()),
             slow_total,
+            ..of_engine
+        }
+    }
+
+    /// What the engine counts.
+    fn of_engine(tables: &Tables) -> State {
+        let statistics = tables.statistics();
+        let engine = tables.engine();
+        State {
+            transactions: statistics.committed,
+            log: log(&statistics.log, engine),
+            stages: stages(&statistics),
+            checkpoint: checkpoint(&statistics, engine),
+            store: store(engine),
+            recovery: Recovery {
+                seconds: tables.recovery().total_time().as_secs_f64(),
+                index_seconds: tables.rebuild().time.as_secs_f64(),
+                transactions: tables.recovery().transactions,
+            },
+            ..State::default()
         }
     }
 }
@@ -182,40 +198,42 @@ fn store(engine: &EngineView) -> Option<Store> {
     })
 }
 
-/// The largest tables, how many there are, and the memory. Nothing of a database that is closed, or whose transaction runs
-/// for long.
-fn sizes(tables: &Tables) -> Option<(Vec<Table>, u64, Memory)> {
+/// The largest tables, how many there are, and the memory.
+type Sizes = (Vec<Table>, u64, Memory);
+
+/// The sizes. Nothing of a database that is closed, or whose transaction runs for long.
+fn sizes(tables: &Tables) -> Option<Sizes> {
     let patience = Arc::new(Interrupt::default());
     patience.set_deadline(Some(Instant::now() + PATIENCE));
     let turn = interruptible(&patience, None, || tables.turn()).ok()?;
-    let read = |view: &View<'_>| {
-        let definitions = view.definitions().iter().enumerate();
-        let is_own = |name: &str| OWN_NAMES.iter().any(|own| name.starts_with(own));
-        let users = definitions.filter(|(_, one)| !is_own(&one.name));
-        let found = users.filter_map(|(number, definition)| {
-            let number = u16::try_from(number).ok()?;
-            let rows = view.rows_of(number).ok()?;
-            Some(Table {
-                name: definition.name.clone(),
-                rows: rows.count(),
-                bytes: view.bytes_of(number),
-                changes: view.changes_of(number),
-            })
-        });
-        let mut found: Vec<Table> = found.collect();
-        let total = found.len() as u64;
-        let larger =
-            |a: &Table, b: &Table| (b.bytes, b.rows, &a.name).cmp(&(a.bytes, a.rows, &b.name));
-        found.sort_by(larger);
-        let others = found.split_off(found.len().min(LARGEST));
-        found.extend(most_changed(others, MOST_CHANGED));
-        let memory = Memory {
-            pages: view.bytes(),
-            indexes: view.index_bytes() as u64,
-        };
-        (found, total, memory)
+    Some(sizes_in(&turn.view()))
+}
+
+fn sizes_in(view: &View<'_>) -> Sizes {
+    let definitions = view.definitions().iter().enumerate();
+    let is_own = |name: &str| OWN_NAMES.iter().any(|own| name.starts_with(own));
+    let users = definitions.filter(|(_, one)| !is_own(&one.name));
+    let found = users.filter_map(|(number, definition)| {
+        let number = u16::try_from(number).ok()?;
+        let rows = view.rows_of(number).ok()?;
+        Some(Table {
+            name: definition.name.clone(),
+            rows: rows.count(),
+            bytes: view.bytes_of(number),
+            changes: view.changes_of(number),
+        })
+    });
+    let mut found: Vec<Table> = found.collect();
+    let total = found.len() as u64;
+    let larger = |a: &Table, b: &Table| (b.bytes, b.rows, &a.name).cmp(&(a.bytes, a.rows, &b.name));
+    found.sort_by(larger);
+    let others = found.split_off(found.len().min(LARGEST));
+    found.extend(most_changed(others, MOST_CHANGED));
+    let memory = Memory {
+        pages: view.bytes(),
+        indexes: view.index_bytes() as u64,
     };
-    Some(read(&turn.view()))
+    (found, total, memory)
 }
 
 /// Of the tables that were changed, those that were changed most.
@@ -282,7 +300,7 @@ mod tests {
     #[test]
     fn a_state_has_what_the_engine_did() {
         let directory = tempfile::tempdir().unwrap();
-        let tables = Tables::open(directory.path().join("x.sdx")).unwrap();
+        let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
         for name in ["few", "many"] {
             let schema = Schema::new().column("id", Type::U64).primary_key(["id"]);
             tables.create_table(name, schema).unwrap();
@@ -292,7 +310,8 @@ mod tests {
         let metrics = Metrics::default();
         metrics.error("40001");
         metrics.slow("ada", "select 1", Duration::from_secs(2));
-        let read = || State::read(&tables, &metrics, Instant::now(), false, None);
+        let observed = Observed::Tables(tables.clone());
+        let read = || State::read(&observed, &metrics, Instant::now(), false, None);
         let state = read();
         assert_eq!(
             state.readiness,
@@ -348,12 +367,13 @@ mod tests {
     #[test]
     fn a_server_that_stops_and_a_closed_database_are_told_of() {
         let directory = tempfile::tempdir().unwrap();
-        let tables = Tables::open(directory.path().join("x.sdx")).unwrap();
+        let tables = Arc::new(Tables::open(directory.path().join("x.sdx")).unwrap());
         assert!(readiness(&tables, false).ready);
         let stopping = readiness(&tables, true);
         assert_eq!(stopping.obstacles, ["the server is being stopped"]);
         tables.close().unwrap();
-        let state = State::read(&tables, &Metrics::default(), Instant::now(), true, None);
+        let observed = Observed::Tables(tables);
+        let state = State::read(&observed, &Metrics::default(), Instant::now(), true, None);
         assert!(!state.readiness.ready && state.tables.is_empty());
     }
 }

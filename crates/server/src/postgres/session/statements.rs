@@ -240,6 +240,10 @@ impl Session {
             return true;
         };
         if statement.is_copy_in() {
+            if let Err(error) = self.sql.check_copy_in() {
+                self.fail(error);
+                return true;
+            }
             self.begin_copying(Copying::of_portal(statement, self.memory()));
             return true;
         }
