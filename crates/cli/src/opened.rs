@@ -1,11 +1,14 @@
 //! A database that a verb speaks SQL to: tables in main memory, or those of a node, which may be one of several.
 
+use crate::nodes::NodeOption;
 use crate::store::{Held, StoreOption};
-use sardonyx::Tables;
 use sardonyx::hosts::Term;
+use sardonyx::{Options, Tables};
 use sardonyx_command::directories::Directories;
-use sardonyx_sql::Database;
+use sardonyx_command::exit::UsageError;
+use sardonyx_sql::{Database, FollowOptions};
 use std::any::Any;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +51,30 @@ impl Opened {
             database: Database::new(tables.clone())?,
             tables: Some(tables),
             term: term.map(Arc::new),
+            _nodes: None,
+        })
+    }
+
+    /// Tables that another program has open, to be read. `of_writer`: an option that is given, and is of that program.
+    ///
+    /// # Errors
+    /// Such an option is given; they cannot be followed.
+    pub fn following(
+        path: &Path,
+        of_writer: Option<&'static str>,
+        node: &NodeOption,
+    ) -> anyhow::Result<Opened> {
+        if let Some(option) = of_writer {
+            let text =
+                format!("{option} is of the program that writes: leave it out with --follow");
+            return Err(UsageError::Arguments(text).into());
+        }
+        node.refuse("--follow")?;
+        let follower = Arc::new(Options::new().follow_tables(path)?);
+        Ok(Opened {
+            database: Database::follow(follower, FollowOptions::default()),
+            tables: None,
+            term: None,
             _nodes: None,
         })
     }

@@ -1,7 +1,7 @@
 //! `serve --store`: one of the hosts of a database whose log is in a store.
 //!
 //! ```text
-//!   follows: clients are sent away ─▶ a term begins: the database is opened ─▶ serves
+//!   follows: clients are sent away, or read what is here ─▶ a term begins: the database is opened ─▶ serves
 //!      ▲                                                                        │
 //!      ├── another host serves, or is wanted, or the log is closed: ◀───────────┤
 //!      │   closed, and the term given back                                      ▼
@@ -12,18 +12,21 @@
 //! whether the lease is still there when it is ready ([`Lease`]), so what ends a term may be noticed a moment later.
 
 use super::host_figures::HostFigures;
+use super::reads::{Answering, Opening};
 use super::turns::{Turn, Turns};
 use super::{Arguments, notify::notify};
 use crate::end_request::Request;
 use crate::opened::Opened;
 use crate::store::Bases;
+use sardonyx::Follower;
 use sardonyx::hosts::{Term, TermState, may_pass};
 use sardonyx_command::exit::{Exit, of_error};
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
+use sardonyx_sql::{AgeBound, Database, FollowOptions, SaysWhoWrites};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::remote_log::RemoteLogError;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,6 +45,8 @@ pub enum Event {
     Request(Request),
     /// The store says what this host is to do.
     Turn(Turn),
+    /// The directory of this host can be read.
+    Reads(Arc<Follower>),
 }
 
 /// The work of this host now.
@@ -75,6 +80,7 @@ pub struct Hosting<'a> {
     doors: Doors,
     options: Options,
     events: Receiver<Event>,
+    sender: Sender<Event>,
     turns: Turns,
     phase: Arc<Mutex<Phase>>,
     figures: Arc<HostFigures>,
@@ -87,7 +93,7 @@ impl<'a> Hosting<'a> {
         name: String,
         doors: Doors,
         options: Options,
-        events: Receiver<Event>,
+        (sender, events): (Sender<Event>, Receiver<Event>),
         turns: Turns,
     ) -> Self {
         let figures = HostFigures::new(name.clone(), arguments.path.clone(), turns.seen());
@@ -97,6 +103,7 @@ impl<'a> Hosting<'a> {
             doors,
             options,
             events,
+            sender,
             turns,
             phase: Arc::new(Mutex::new(Phase::Follows)),
             figures,
@@ -120,20 +127,37 @@ impl<'a> Hosting<'a> {
     fn take_turns(&mut self) -> anyhow::Result<()> {
         loop {
             self.enter(Phase::Follows);
-            let mut following = self.follow()?;
+            let mut answering = Answering::SendsAway(self.follow()?);
+            let mut opening = self.open_for_reads()?;
             self.turns.next();
             let term = loop {
-                match self.events.recv() {
+                match self.events.recv_timeout(BETWEEN_LOOKS) {
                     Ok(Event::Turn(turn)) => break turn?,
-                    Ok(Event::Request(Request::Reload)) => {
-                        self.reload(&mut following);
-                    }
+                    Ok(Event::Request(Request::Reload)) => self.reload(&mut answering),
+                    Ok(Event::Reads(follower)) => answering = self.read(answering, follower)?,
+                    Err(RecvTimeoutError::Timeout) => {}
                     // After an error no request can come any more.
-                    Ok(Event::Request(Request::End)) | Err(_) => return Ok(()),
+                    Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
+                        return Ok(());
+                    }
+                }
+                if answering.has_ended() {
+                    answering.stop();
+                    answering = Answering::SendsAway(self.follow()?);
+                    opening = self.open_for_reads()?;
                 }
             };
+            drop(opening);
             let Some(term) = term else { return Ok(()) };
             self.enter(Phase::TakesOver);
+            let following = match answering {
+                Answering::SendsAway(following) => following,
+                reads => {
+                    // Its memory is for the tables that are opened now.
+                    reads.stop();
+                    self.follow()?
+                }
+            };
             self.figures.set_lease(Some(term.lease()));
             let ended = self.serve(*term, following);
             self.figures.set_lease(None);
@@ -141,6 +165,35 @@ impl<'a> Hosting<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Begins to open the directory for reads, if they are asked for.
+    fn open_for_reads(&self) -> anyhow::Result<Option<Opening>> {
+        let is_wanted = self.arguments.stale_reads.is_some();
+        let open = || Opening::begin(self.arguments.path.clone(), self.sender.clone());
+        is_wanted.then(open).transpose()
+    }
+
+    /// Answers reads from the directory from now on.
+    fn read(&self, before: Answering, follower: Arc<Follower>) -> anyhow::Result<Answering> {
+        before.stop();
+        let seen = self.turns.seen();
+        let caught_up = move || seen().and_then(|(_, followed)| followed.caught_up);
+        let bound = self.arguments.stale_reads.map(|age_max| AgeBound {
+            age_max,
+            caught_up: Arc::new(caught_up),
+        });
+        let says_who_writes: SaysWhoWrites = Arc::new(self.says());
+        let options = FollowOptions {
+            bound,
+            says_who_writes: Some(says_who_writes),
+        };
+        let database = Database::follow(follower.clone(), options);
+        let lease = Lease::default()
+            .of_host(self.figures.sees())
+            .beside(self.says());
+        let server = Server::start_at(database, self.options.clone(), &self.doors, lease)?;
+        Ok(Answering::Reads(server, follower))
     }
 
     /// Opens the database, and serves as long as the term lasts.
@@ -261,7 +314,7 @@ impl<'a> Hosting<'a> {
     ) -> Option<Ended> {
         loop {
             match self.wanted() {
-                Some(Request::Reload) => self.reload(following),
+                Some(Request::Reload) => self.reload_following(following),
                 Some(Request::End) => return Some(Ended::Requested),
                 None => {}
             }
@@ -276,7 +329,8 @@ impl<'a> Hosting<'a> {
     fn wanted(&self) -> Option<Request> {
         match self.events.recv_timeout(BETWEEN_LOOKS) {
             Ok(Event::Request(request)) => Some(request),
-            Ok(Event::Turn(_)) | Err(RecvTimeoutError::Timeout) => None,
+            // Reads are not wanted any more.
+            Ok(Event::Turn(_) | Event::Reads(_)) | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Request::End),
         }
     }
@@ -291,8 +345,20 @@ impl<'a> Hosting<'a> {
         });
     }
 
-    /// Has the configuration read again, for those who are sent away. If it cannot be used, nothing changes.
-    fn reload(&mut self, following: &mut Following) {
+    /// Has the configuration read again, while another host serves. If it cannot be used, nothing changes.
+    fn reload(&mut self, answering: &mut Answering) {
+        match answering {
+            Answering::SendsAway(following) => self.reload_following(following),
+            Answering::Reads(server, _) => {
+                let taken = |options| server.reload(options).map(|left| ((), left));
+                self.arguments.reloaded(taken);
+                self.options = server.options();
+            }
+        }
+    }
+
+    /// The same for those who are sent away.
+    fn reload_following(&mut self, following: &mut Following) {
         let taken = self.arguments.reloaded(|options| {
             let (taken, left) = self.options.taken(options)?;
             let next = self.follow_with(taken.clone())?;
@@ -310,8 +376,14 @@ impl<'a> Hosting<'a> {
     }
 
     fn follow_with(&self, options: Options) -> anyhow::Result<Following> {
+        let sees = self.figures.sees();
+        Ok(Following::start(options, &self.doors, self.says(), sees)?)
+    }
+
+    /// Says in a sentence who serves.
+    fn says(&self) -> impl Fn() -> String + Send + Sync + 'static {
         let (name, phase, seen) = (self.name.clone(), self.phase.clone(), self.turns.seen());
-        let says = move || {
+        move || {
             let phase = *phase.lock().unwrap_or_else(PoisonError::into_inner);
             match (phase, seen()) {
                 (Phase::TakesOver | Phase::Serves, _) => format!("this host, {name}, takes over"),
@@ -335,13 +407,7 @@ impl<'a> Hosting<'a> {
                     }
                 }
             }
-        };
-        Ok(Following::start(
-            options,
-            &self.doors,
-            says,
-            self.figures.sees(),
-        )?)
+        }
     }
 }
 

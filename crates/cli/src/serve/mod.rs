@@ -10,17 +10,19 @@ mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "without_otlp.rs"]
 mod otlp;
+mod reads;
 mod turns;
 
 use crate::end_request::{Request, requests};
-use crate::nodes::{NodeOption, Opened};
-use crate::opened::of_tables_alone;
+use crate::nodes::NodeOption;
+use crate::opened::{Opened, of_tables_alone};
 use crate::store::{BasesOption, Held, StoreOption};
 use hosting::{Event, Hosting};
 use logging::LogLevel;
 use notify::notify;
 use otlp::Sending;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use sardonyx::Follower;
 use sardonyx::Options as DatabaseOptions;
 use sardonyx::hosts::HostOptions;
 use sardonyx_command::directories::Directories;
@@ -29,10 +31,12 @@ use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_server::metrics::Protocol;
 use sardonyx_server::{Doors, Lease, Options, Server, TlsFiles, configuration};
+use sardonyx_sql::Database;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 use turns::Turns;
 
@@ -40,6 +44,8 @@ pub use hosting::Stuck;
 
 /// With a store: when the host that serves gives no sign for so long, another takes over.
 const LEASE: Duration = Duration::from_secs(2);
+/// Between two looks whether what is followed can be followed still.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// For so long the store is asked when the database is opened and closed, before this host goes on otherwise.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -57,8 +63,13 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 /// that serves gives no sign, is asked to by `store promote` or `store drain`, or ends. docs/hosts.md has two hosts from
 /// nothing.
 ///
+/// With --follow the database is one that another program of this host has open, such as a server. Clients read what that
+/// has committed, at most some milliseconds behind: each statement, or each transaction, one state. docs/followers.md says
+/// more.
+///
 /// Examples:
 ///   sardonyx serve bank.sdx
+///   sardonyx serve bank.sdx --follow --postgres 127.0.0.1:5434
 ///   sardonyx serve bank.sdx --store s3://ledger/bank --host host-1
 ///   psql -h 127.0.0.1 -p 5433
 ///   sardonyx serve bank.sdx --config /etc/sardonyx/bank.toml --postgres 0.0.0.0:5433 --redis off
@@ -67,6 +78,9 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct Arguments {
     /// The database's directory, such as bank.sdx; made where absent
     path: PathBuf,
+    /// Read the database beside the program, or server, that has it open: what would change something is refused
+    #[arg(long)]
+    follow: bool,
     /// The configuration (TOML): docs/server.md
     #[arg(long, value_name = "FILE", env = "SARDONYX_CONFIG")]
     config: Option<PathBuf>,
@@ -119,6 +133,10 @@ pub struct Arguments {
     /// answering after half of it [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
+    /// With --store: while another host serves, answer reads with what this one has, if that is at most so old, such as 5s
+    /// [default: send clients away]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
+    stale_reads: Option<Duration>,
     #[command(flatten)]
     bases: BasesOption,
     /// Where its parts were moved to
@@ -191,6 +209,9 @@ impl Arguments {
         let database = DatabaseOptions::new()
             .wait_for_lock(self.wait.unwrap_or_default())
             .directories(self.moved.places());
+        if self.follow {
+            return self.follow(options, &requests, output);
+        }
         if self.store.is_named() {
             self.node.refuse("--store")?;
             return self.host(database, options, requests, output);
@@ -198,10 +219,22 @@ impl Arguments {
         let open = || anyhow::Ok(Held::from(database.open_tables(&self.path)?));
         let given = of_tables_alone(&self.moved, &self.store, self.wait);
         let opened = self.node.open(&self.path, given, open)?;
-        let outcome = self.serve(&opened, options, &requests, output);
+        let outcome = self.serve(opened.database(), options, &requests, output);
         let closed = opened.close();
         outcome?;
         closed
+    }
+
+    /// Beside the program that has the database open.
+    fn follow(
+        &self,
+        options: Options,
+        requests: &Receiver<Request>,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        let of_writer = of_tables_alone(&self.moved, &self.store, self.wait);
+        let opened = Opened::following(&self.path, of_writer, &self.node)?;
+        self.serve(opened.database(), options, requests, output)
     }
 
     /// As one of the hosts of a store.
@@ -228,25 +261,26 @@ impl Arguments {
         // The others would wait for a checkpoint, and the next opening here finds what this one would have written.
         let database = database.closing_checkpoint(Duration::ZERO);
         let turns = Turns::begin(self.path.clone(), database, of_store, host, sender.clone())?;
+        let asked = sender.clone();
         // An error means that the program ends.
         std::thread::spawn(move || {
             requests
                 .iter()
-                .try_for_each(|asked| sender.send(Event::Request(asked)))
+                .try_for_each(|request| asked.send(Event::Request(request)))
         });
         self.tell(&doors, Some(&name), output)?;
-        Hosting::new(self, name, doors, options, events, turns).run()
+        Hosting::new(self, name, doors, options, (sender, events), turns).run()
     }
 
     fn serve(
         &self,
-        opened: &Opened,
+        database: &Arc<Database>,
         mut options: Options,
         requests: &Receiver<Request>,
         output: &mut Output,
     ) -> anyhow::Result<()> {
-        let database = opened.database().clone();
-        if database.tables().is_none() {
+        let is_of_nodes = database.tables().is_none() && database.follower().is_none();
+        if is_of_nodes {
             // What nodes do not serve is refused where it is asked for.
             if self.redis.is_empty() && self.config.is_none() {
                 options.redis.clear();
@@ -256,15 +290,20 @@ impl Arguments {
             }
         }
         let doors = Doors::open(&options)?;
-        let server = Server::start_at(database, options, &doors, Lease::default())?;
+        let server = Server::start_at(database.clone(), options, &doors, Lease::default())?;
         self.tell(&doors, None, output)?;
-        // After an error no request can come any more.
-        while requests.recv() == Ok(Request::Reload) {
-            self.reloaded(|options| server.reload(options).map(|left| ((), left)));
-        }
+        let outcome = loop {
+            match next(requests, database.follower()) {
+                Ok(Request::Reload) => {
+                    self.reloaded(|options| server.reload(options).map(|left| ((), left)));
+                }
+                Ok(Request::End) => break Ok(()),
+                Err(error) => break Err(error.into()),
+            }
+        };
         notify("STOPPING=1");
         server.stop();
-        Ok(())
+        outcome
     }
 
     /// Says where clients are answered.
@@ -351,6 +390,29 @@ impl Arguments {
         otlp.endpoint = self.otlp_endpoint.clone().or(otlp.endpoint.take());
         otlp.sample = self.otlp_sample.or(otlp.sample);
         Ok(options)
+    }
+}
+
+/// The next request.
+///
+/// # Errors
+/// Why following ended.
+fn next(
+    requests: &Receiver<Request>,
+    follower: Option<&Arc<Follower>>,
+) -> Result<Request, sardonyx::Error> {
+    loop {
+        match requests.recv_timeout(BETWEEN_LOOKS) {
+            Ok(request) => return Ok(request),
+            // After an error no request can come any more.
+            Err(RecvTimeoutError::Disconnected) => return Ok(Request::End),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Some(follower) = follower
+            && follower.has_ended()
+        {
+            follower.position()?;
+        }
     }
 }
 

@@ -54,6 +54,7 @@ use typed::Typed;
 ///
 /// Examples:
 ///   sardonyx sql bank.sdx
+///   sardonyx sql bank.sdx --follow
 ///   sardonyx sql bank.sdx -c "select * from accounts where balance < 0" --format csv
 ///   sardonyx sql postgres://ada@db.example:5433 --ca ca.pem < report.sql
 #[derive(Debug, clap::Args)]
@@ -76,6 +77,9 @@ pub struct Arguments {
     /// Print rows only: not how many they are, nor what was done
     #[arg(short, long)]
     quiet: bool,
+    /// Read the database beside the program that has it open: what would change something is refused
+    #[arg(long, conflicts_with = "create")]
+    follow: bool,
     /// Make the database if it is not there
     #[arg(long)]
     create: bool,
@@ -94,6 +98,11 @@ impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let url = self.target.path.to_str().filter(|path| is_url(path));
+        if self.follow && url.is_some() {
+            let text =
+                "--follow is for a database's directory: a server says itself whether it follows";
+            return Err(UsageError::Arguments(text.into()).into());
+        }
         let (connection, opened) = match url {
             Some(url) => (Connection::to_server(url, self.ca.as_deref())?, None),
             None => {
@@ -102,7 +111,10 @@ impl Arguments {
                     self.target.disk()?;
                 }
                 let given = of_tables_alone(&self.moved, &self.store, self.target.wait());
-                let opened = self.node.open(&self.target.path, given, || self.open())?;
+                let opened = match self.follow {
+                    true => Opened::following(&self.target.path, given, &self.node)?,
+                    false => self.node.open(&self.target.path, given, || self.open())?,
+                };
                 let local = Local::open(opened.database().clone(), opened.term().cloned())?;
                 (Connection::Local(Box::new(local)), Some(opened))
             }

@@ -9,6 +9,7 @@ mod command_line;
 mod common;
 mod compact;
 mod disks;
+mod following;
 mod hosting;
 mod import;
 #[path = "../../../sardonyx/tests/all/leave_unfinished.rs"]

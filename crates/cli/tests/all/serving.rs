@@ -13,6 +13,9 @@ pub struct Serving {
     pub log: Receiver<String>,
     /// Where PostgreSQL's clients are served.
     pub postgres: String,
+    /// Where Redis' clients are served, and those of HTTP, if that was asked for.
+    pub redis: Option<String>,
+    pub http: Option<String>,
     /// Its name, of a host of a store.
     pub host: Option<String>,
     input: Option<ChildStdin>,
@@ -44,6 +47,8 @@ impl Serving {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Serving {
+        let off = ["--redis", "--http"].into_iter();
+        let off = off.filter(|protocol| !arguments.contains(protocol));
         // Under nohup the tests' processes ignore a hang-up; a server must not inherit that.
         let mut process = Command::new("env")
             .arg("--default-signal=HUP")
@@ -51,7 +56,7 @@ impl Serving {
             .arg("serve")
             .arg(path)
             .args(["--json", "--until-input-ends", "--postgres", ":0"])
-            .args(["--redis", "off", "--http", "off"])
+            .args(off.flat_map(|protocol| [protocol, "off"]))
             .args(arguments)
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
@@ -76,6 +81,8 @@ impl Serving {
             process,
             log,
             postgres: serving["postgres"][0].as_str().unwrap().to_string(),
+            redis: serving["redis"][0].as_str().map(String::from),
+            http: serving["http"][0].as_str().map(String::from),
             host: serving["host"].as_str().map(String::from),
             _directory: directory,
         }

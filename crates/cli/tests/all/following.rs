@@ -1,0 +1,328 @@
+//! `serve --follow` and `sql --follow`: real processes that read a database beside the one that has it open; and
+//! `serve --store --stale-reads`, a host that answers reads while another one serves.
+
+use crate::common::{command, run, text};
+use crate::hosting::{Cluster, kill};
+use crate::machine::Machine;
+use crate::serving::Serving;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::{Client, Error, NoTls};
+
+/// The most that a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Clients of servers.
+struct Clients(Runtime);
+
+impl Clients {
+    fn new() -> Clients {
+        Clients(Builder::new_current_thread().enable_all().build().unwrap())
+    }
+
+    fn try_connect(&self, to: &[&Serving], wanted: &str) -> Result<Client, Error> {
+        let at: Vec<&str> = to.iter().map(|server| &*server.postgres).collect();
+        let url = format!("postgres://ada@{}/bank?{wanted}", at.join(","));
+        let (client, connection) = self.0.block_on(tokio_postgres::connect(&url, NoTls))?;
+        self.0.spawn(connection);
+        Ok(client)
+    }
+
+    fn connect(&self, to: &Serving) -> Client {
+        self.try_connect(&[to], "").unwrap()
+    }
+
+    fn execute(&self, client: &Client, text: &str) {
+        self.0.block_on(client.batch_execute(text)).expect(text);
+    }
+
+    /// The first column of a text's rows.
+    fn query(&self, client: &Client, text: &str) -> Result<Vec<String>, Error> {
+        let messages = self.0.block_on(client.simple_query(text))?;
+        let values = messages.iter().filter_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("null")),
+            _ => None,
+        });
+        Ok(values.map(String::from).collect())
+    }
+
+    /// Asks until this is the answer.
+    fn wait_for(&self, client: &Client, text: &str, wanted: &[&str]) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let found = self.query(client, text);
+            if found.as_ref().is_ok_and(|found| found == wanted) {
+                return;
+            }
+            assert!(
+                Instant::now() < until,
+                "{text}: {found:?} instead of {wanted:?}"
+            );
+        }
+    }
+
+    /// The code and the hint with which a text is refused.
+    fn refused(&self, client: &Client, text: &str) -> (String, String) {
+        let error = self.0.block_on(client.batch_execute(text)).expect_err(text);
+        let error = error.as_db_error().expect("an answer");
+        let hint = error.hint().unwrap_or_default();
+        (error.code().code().to_string(), hint.to_string())
+    }
+}
+
+/// The first line that a server answers to a command of Redis.
+fn redis(server: &Serving, command: &str) -> String {
+    let mut stream = TcpStream::connect(server.redis.as_ref().unwrap()).unwrap();
+    stream
+        .write_all(format!("{command}\r\n").as_bytes())
+        .unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().unwrap().unwrap();
+    match first.starts_with('$') && first != "$-1" {
+        true => lines.next().unwrap().unwrap(),
+        false => first,
+    }
+}
+
+fn http(server: &Serving, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.http.as_ref().unwrap()).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
+    let (machine, clients) = (Machine::new(), Clients::new());
+    let path = machine.path("bank.sdx");
+    let more = ["--redis", ":0", "--http", ":0"];
+    let writer = Serving::start_at(&path, &more[..2]);
+    let follows = Serving::start_at(&path, &[&["--follow"], &more[..]].concat());
+    let (writes, reads) = (clients.connect(&writer), clients.connect(&follows));
+    clients.execute(&writes, "CREATE TABLE t (id int PRIMARY KEY, x text)");
+    clients.execute(&writes, "INSERT INTO t VALUES (1, 'one')");
+    clients.wait_for(&reads, "SELECT x FROM t", &["one"]);
+    let (code, hint) = clients.refused(&reads, "INSERT INTO t VALUES (2, 'two')");
+    assert_eq!(code, "25006");
+    assert!(hint.contains("has the database open"), "{hint}");
+    assert_eq!(clients.refused(&reads, "COPY t FROM STDIN").0, "25006");
+    assert_eq!(
+        clients.query(&reads, "SELECT pg_is_in_recovery()").unwrap(),
+        ["t"]
+    );
+    // Drivers that are given both servers find the one that they ask for.
+    for (wanted, recovers) in [("read-write", "f"), ("read-only", "t")] {
+        for to in [[&writer, &follows], [&follows, &writer]] {
+            let found = clients.try_connect(&to, &format!("target_session_attrs={wanted}"));
+            let found = clients.query(&found.unwrap(), "SELECT pg_is_in_recovery()");
+            assert_eq!(found.unwrap(), [recovers], "{wanted}");
+        }
+    }
+    assert!(http(&follows, "/readyz").ends_with("\r\n\r\nready\n"));
+    let metrics = http(&follows, "/metrics");
+    assert!(metrics.contains("\nsardonyx_ready 1\n"), "{metrics}");
+    assert!(
+        metrics.contains("\nsardonyx_host_behind_seconds 0."),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("\nsardonyx_table_rows{table=\"t\"} 1\n"),
+        "{metrics}"
+    );
+    assert!(!metrics.contains("sardonyx_host_serves"), "{metrics}");
+    // Keys.
+    assert_eq!(redis(&writer, "SET k one"), "+OK");
+    let until = Instant::now() + PATIENCE;
+    while redis(&follows, "GET k") != "one" {
+        assert!(Instant::now() < until, "{}", redis(&follows, "GET k"));
+    }
+    assert!(redis(&follows, "SET k two").starts_with("-READONLY "));
+    assert_eq!(redis(&follows, "DBSIZE"), ":1");
+    // A schema that changes under a reader that is in a transaction.
+    clients.execute(&reads, "BEGIN");
+    assert_eq!(clients.query(&reads, "SELECT x FROM t").unwrap(), ["one"]);
+    clients.execute(&writes, "DROP TABLE t");
+    clients.execute(&writes, "CREATE TABLE t (id int PRIMARY KEY, y int)");
+    clients.execute(&writes, "INSERT INTO t VALUES (3, 7)");
+    let others = clients.connect(&follows);
+    clients.wait_for(&others, "SELECT y FROM t", &["7"]);
+    assert_eq!(clients.query(&reads, "SELECT x FROM t").unwrap(), ["one"]);
+    clients.execute(&reads, "COMMIT");
+    assert_eq!(clients.query(&reads, "SELECT y FROM t").unwrap(), ["7"]);
+    // The program that writes is killed, and another one opens the database.
+    kill(writer);
+    assert_eq!(clients.query(&reads, "SELECT y FROM t").unwrap(), ["7"]);
+    let writer = Serving::start_at(&path, &[]);
+    clients.execute(&clients.connect(&writer), "UPDATE t SET y = 8");
+    clients.wait_for(&reads, "SELECT y FROM t", &["8"]);
+    // The shell does the same without a server.
+    let bank = machine.text("bank.sdx");
+    let select = ["sql", &bank, "-c", "SELECT y FROM t", "--format", "csv"];
+    let (_, said) = run(3, &select);
+    assert!(said.contains("--follow"), "{said}");
+    let (printed, _) = run(0, &[&select[..], &["--follow"]].concat());
+    assert_eq!(printed, "y\n8\n");
+    let insert = [
+        "sql",
+        &bank,
+        "--follow",
+        "-c",
+        "INSERT INTO t VALUES (1, 1)",
+    ];
+    let output = command(&insert).output().unwrap();
+    assert!(!output.status.success());
+    assert!(
+        text(&output.stderr).contains("25006"),
+        "{}",
+        text(&output.stderr)
+    );
+    follows.end();
+    writer.end();
+}
+
+#[test]
+fn i16_options_of_who_writes_are_refused_by_name() {
+    let machine = Machine::new();
+    let bank = machine.text("bank.sdx");
+    let (_, said) = run(2, &["serve", &bank, "--follow"]);
+    assert!(said.contains("bank.sdx"), "{said}");
+    run(
+        0,
+        &[
+            "sql",
+            &bank,
+            "--create",
+            "-c",
+            "CREATE TABLE t (id int PRIMARY KEY)",
+        ],
+    );
+    let store = machine.store();
+    for verb in ["serve", "sql"] {
+        for (option, value) in [
+            ("--store", Some(&*store)),
+            ("--log-directory", Some("x")),
+            ("--wait", Some("1s")),
+            ("--node", None),
+        ] {
+            let arguments = [verb, &bank, "--follow", option];
+            let arguments = arguments.into_iter().chain(value).collect::<Vec<_>>();
+            let (_, said) = run(2, &arguments);
+            assert!(said.contains(option) || said.contains("--follow"), "{said}");
+        }
+    }
+    run(2, &["serve", &bank, "--stale-reads", "1s"]);
+    run(2, &["sql", "postgres://127.0.0.1:1", "--follow"]);
+}
+
+#[test]
+fn a_server_that_cannot_follow_any_more_says_why_and_ends() {
+    let (machine, clients) = (Machine::new(), Clients::new());
+    let make = |name: &str| {
+        run(
+            0,
+            &[
+                "sql",
+                &machine.text(name),
+                "--create",
+                "-c",
+                "CREATE TABLE t (id int PRIMARY KEY)",
+            ],
+        );
+    };
+    make("bank.sdx");
+    make("other.sdx");
+    let mut follows = Serving::start_at(&machine.path("bank.sdx"), &["--follow"]);
+    let reads = clients.connect(&follows);
+    assert_eq!(
+        clients.query(&reads, "SELECT count(*) FROM t").unwrap(),
+        ["0"]
+    );
+    // Another database is put in its place, file by file, as a restored backup is.
+    let (bank, other) = (machine.path("bank.sdx"), machine.path("other.sdx"));
+    std::fs::rename(&bank, machine.path("away.sdx")).unwrap();
+    std::fs::rename(&other, &bank).unwrap();
+    run(
+        0,
+        &[
+            "sql",
+            &machine.text("bank.sdx"),
+            "-c",
+            "INSERT INTO t VALUES (1)",
+        ],
+    );
+    let status = follows.process.wait().unwrap();
+    assert_eq!(status.code(), Some(4));
+    let told: Vec<String> = follows.log.iter().collect();
+    assert!(
+        told.iter().any(|line| line.contains("another database")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_writes() {
+    let (cluster, clients) = (Cluster::new(), Clients::new());
+    let stale = |host: &str| {
+        let place = cluster.place();
+        let arguments = ["--store", &place, "--host", host, "--lease", cluster.lease];
+        let reads = ["--stale-reads", "60s", "--http", ":0"];
+        Serving::start_at(
+            &cluster.directory_of(host),
+            &[&arguments[..], &reads].concat(),
+        )
+    };
+    let a = stale("host-1");
+    cluster.create(&[&a]);
+    let b = stale("host-2");
+    cluster.insert(&[&a], 0..10);
+    let until = Instant::now() + PATIENCE;
+    let reads = loop {
+        match clients.try_connect(&[&b], "target_session_attrs=read-only") {
+            Ok(client) => break client,
+            Err(error) => assert!(Instant::now() < until, "it answers no reads: {error}"),
+        }
+    };
+    clients.wait_for(&reads, "SELECT count(*) FROM t", &["10"]);
+    let (code, hint) = clients.refused(&reads, "INSERT INTO t VALUES (10)");
+    assert_eq!(code, "25006");
+    assert!(hint.contains("host host-1 serves the database"), "{hint}");
+    let ready = http(&b, "/readyz");
+    assert!(
+        ready.starts_with("HTTP/1.1 503 ") && ready.contains("host-1"),
+        "{ready}"
+    );
+    let metrics = http(&b, "/metrics");
+    assert!(
+        metrics.contains("sardonyx_host_serves{host=\"host-2\"} 0"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("\nsardonyx_host_behind_seconds 0."),
+        "{metrics}"
+    );
+    // It takes over: who reads is disconnected, and who writes finds it.
+    kill(a);
+    cluster.insert(&[&b], 10..20);
+    assert!(clients.query(&reads, "SELECT 1").is_err());
+    let client = cluster.served_by(&[&b]);
+    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
+    assert!(http(&b, "/readyz").starts_with("HTTP/1.1 200 "));
+    // The other one comes back, reads, and takes over in turn.
+    let a = stale("host-1");
+    let until = Instant::now() + PATIENCE;
+    let reads = loop {
+        match clients.try_connect(&[&a], "target_session_attrs=read-only") {
+            Ok(client) => break client,
+            Err(error) => assert!(Instant::now() < until, "it answers no reads: {error}"),
+        }
+    };
+    clients.wait_for(&reads, "SELECT count(*) FROM t", &["20"]);
+    b.end();
+    let client = cluster.served_by(&[&a]);
+    assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
+    a.end();
+}
