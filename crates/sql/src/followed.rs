@@ -23,6 +23,9 @@ use std::mem::discriminant;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+/// So long at most is waited for the follower to look at the log.
+const LOOK_PATIENCE: Duration = Duration::from_secs(2);
+
 /// How sessions read what is followed.
 #[derive(Clone, Default)]
 pub struct FollowOptions {
@@ -102,11 +105,13 @@ impl Followed {
     /// # Errors
     /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read.
     pub fn committed(&self) -> Result<Committed, SqlError> {
-        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not under the lock: it may be waited for.
         let snapshot = self.snapshot()?;
         let space = snapshot.space();
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
-            // What plans know is digested once for each snapshot, whatever number of statements read it.
+            // What plans know is digested once for each snapshot, whatever number of statements read it. If an older one
+            // comes behind a newer one, both get versions of their own.
             let catalogue = digest(&&**space)?;
             if newest.version == 0 || newest.catalogue != catalogue {
                 newest.version += 1;
@@ -124,9 +129,10 @@ impl Followed {
 
     /// A snapshot. The thread steps aside while the follower applies a group, which may take long.
     fn snapshot(&self) -> Result<Snapshot, SqlError> {
+        let is_busy = self.follower.is_busy();
         let taken = match &self.options.bound {
-            Some(bound) => waiting::aside(|| self.snapshot_within(bound)),
-            None if self.follower.is_busy() => waiting::aside(|| self.follower.snapshot()),
+            Some(bound) => self.snapshot_within(bound, is_busy),
+            None if is_busy => waiting::aside(|| self.follower.snapshot()),
             None => self.follower.snapshot(),
         };
         taken.map_err(|error| match error {
@@ -139,20 +145,22 @@ impl Followed {
     }
 
     /// A snapshot that is at most so old.
-    fn snapshot_within(&self, bound: &AgeBound) -> Result<Snapshot, Error> {
+    fn snapshot_within(&self, bound: &AgeBound, is_busy: bool) -> Result<Snapshot, Error> {
         let caught_up = (bound.caught_up)();
         let behind = caught_up.map(|at| at.elapsed());
-        match caught_up.zip(behind.and_then(|behind| bound.age_max.checked_sub(behind))) {
-            // What has come here by then has been applied, or is in a moment.
-            Some((caught_up, left)) => self.follower.snapshot_as_of(caught_up, left),
-            None => Err(Error::Unavailable(
-                TooOld {
-                    behind,
-                    age_max: bound.age_max,
-                }
-                .into(),
-            )),
+        let left = behind.and_then(|behind| bound.age_max.checked_sub(behind));
+        let Some((caught_up, left)) = caught_up.zip(left) else {
+            let age_max = bound.age_max;
+            return Err(Error::Unavailable(TooOld { behind, age_max }.into()));
+        };
+        if !is_busy && let Ok(taken) = self.follower.snapshot_as_of(caught_up, Duration::ZERO) {
+            return Ok(taken);
         }
+        // What had come by then is published, and is looked for in some milliseconds.
+        waiting::aside(|| {
+            self.follower
+                .snapshot_as_of(caught_up, left.min(LOOK_PATIENCE))
+        })
     }
 
     /// The version of the snapshot that was taken last.

@@ -5,6 +5,7 @@ use crate::common::{command, run, text};
 use crate::hosting::{Cluster, kill};
 use crate::machine::Machine;
 use crate::serving::Serving;
+use futures_util::StreamExt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -46,6 +47,17 @@ impl Clients {
             _ => None,
         });
         Ok(values.map(String::from).collect())
+    }
+
+    /// The data that a text copies out.
+    fn copied(&self, client: &Client, text: &str) -> String {
+        let data = self.0.block_on(async {
+            let data: Vec<_> = client.copy_out(text).await.unwrap().collect().await;
+            data.into_iter()
+                .flat_map(Result::unwrap)
+                .collect::<Vec<u8>>()
+        });
+        String::from_utf8(data).unwrap()
     }
 
     /// Asks until this is the answer.
@@ -142,6 +154,11 @@ fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
     }
     assert!(redis(&follows, "SET k two").starts_with("-READONLY "));
     assert_eq!(redis(&follows, "DBSIZE"), ":1");
+    // Cursors, and data that is copied out.
+    let fetched = "BEGIN; DECLARE c CURSOR FOR SELECT x FROM t; FETCH ALL FROM c; COMMIT";
+    assert_eq!(clients.query(&reads, fetched).unwrap(), ["one"]);
+    let copied = clients.copied(&reads, "COPY t TO STDOUT WITH (FORMAT csv)");
+    assert_eq!(copied, "1,one\n");
     // A schema that changes under a reader that is in a transaction.
     clients.execute(&reads, "BEGIN");
     assert_eq!(clients.query(&reads, "SELECT x FROM t").unwrap(), ["one"]);
