@@ -215,4 +215,13 @@ mod tests {
         }
         assert!(find(b"no such command").is_none() && find(&[b'a'; 100]).is_none());
     }
+
+    #[test]
+    fn each_command_on_data_writes_or_can_run_beside() {
+        // One that could do neither would get no answer of a database that is followed.
+        for (_, command) in all().filter(|(_, command)| command.run.is_some()) {
+            let is_of_one_kind = command.is(WRITE) != command.beside.is_some();
+            assert!(is_of_one_kind, "{}", command.name);
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod beside;
 mod bounds;
 mod common;
 mod durability;
+mod followed;
 mod golden;
 mod keyspaces;
 mod killed;
