@@ -69,7 +69,7 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// Examples:
 ///   sardonyx serve bank.sdx
-///   sardonyx serve bank.sdx --follow --postgres 127.0.0.1:5434
+///   sardonyx serve bank.sdx --follow --postgres :5434 --redis :6381 --http :8081
 ///   sardonyx serve bank.sdx --store s3://ledger/bank --host host-1
 ///   psql -h 127.0.0.1 -p 5433
 ///   sardonyx serve bank.sdx --config /etc/sardonyx/bank.toml --postgres 0.0.0.0:5433 --redis off
