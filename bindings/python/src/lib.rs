@@ -13,6 +13,7 @@
 //! | `lent` | the memory of a session, and the buffers on it |
 //! | `directory` | arrays by name in the segment's heap |
 //! | `tables` | a database of tables |
+//! | `follower` | one that another program has open |
 //! | `table_transaction`, `table_snapshot` | tables in a transaction, and at one commit |
 //! | `definition` | changes of what tables are |
 //! | `defining` | a transaction that makes them |
@@ -26,6 +27,7 @@ mod defining;
 mod definition;
 mod directory;
 mod error;
+mod follower;
 mod lent;
 mod record;
 mod row;
@@ -47,6 +49,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::definition::Definitions;
+    #[pymodule_export]
+    use crate::follower::{Follower, follow};
     #[pymodule_export]
     use crate::segment::{Segment, private, segment, volatile};
     #[pymodule_export]

@@ -257,6 +257,12 @@ impl Tables {
         snapshot.map(|(snapshot, _)| TablesSnapshot::new(snapshot))
     }
 
+    /// The end of what is durable now, for ``Follower.wait_for`` of another program.
+    fn position(&self) -> PyResult<String> {
+        let position = self.open()?.position().map_err(Failure::from)?;
+        Ok(position.to_string())
+    }
+
     /// How many rows a table has.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
         self.read_rows(py, table, |rows| Ok(rows.count()))

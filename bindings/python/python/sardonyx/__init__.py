@@ -31,6 +31,7 @@ from ._exceptions import (
     WrittenOutside,
 )
 from ._native import (
+    Follower,
     Index,
     Nested,
     Rows,
@@ -43,6 +44,7 @@ from ._native import (
     TableTransaction,
     Ticket,
     Transaction,
+    follow,
     open,
     private,
     segment,
@@ -56,6 +58,7 @@ __all__ = [
     "Damaged",
     "Duplicate",
     "Error",
+    "Follower",
     "Forked",
     "Full",
     "Index",
@@ -81,6 +84,7 @@ __all__ = [
     "TransactionEnded",
     "TransactionTooLarge",
     "WrittenOutside",
+    "follow",
     "open",
     "private",
     "segment",
