@@ -248,31 +248,24 @@ impl Follower {
         Ok(Snapshot::new(space, self.shared.process))
     }
 
-    /// A snapshot that has all that was published before this moment.
+    /// A snapshot, if it has all that was published before this moment.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if it takes longer than `patience` to have it; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if it may not have all: the next look at the log finds it; those of [`Follower::snapshot`].
     #[doc(hidden)]
-    pub fn snapshot_as_of(&self, moment: Instant, patience: Duration) -> Result<Snapshot, Error> {
-        let until = Instant::now() + patience;
+    pub fn snapshot_as_of(&self, moment: Instant) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
-        loop {
-            if state.current.is_some_and(|current| current >= moment) {
+        match state.current {
+            Some(current) if current >= moment => {
                 let space = state.snapshot()?;
-                return Ok(Snapshot::new(space, self.shared.process));
+                drop(state);
+                Ok(Snapshot::new(space, self.shared.process))
             }
-            if Instant::now() >= until {
-                let behind = match state.current {
-                    Some(current) => Behind::Further {
-                        lag: current.elapsed(),
-                        lag_max: moment.elapsed(),
-                    },
-                    None => Behind::Unknown,
-                };
-                return Err(Error::Unavailable(behind.into()));
+            Some(current) => {
+                let (lag, lag_max) = (current.elapsed(), moment.elapsed());
+                Err(Error::Unavailable(Behind::Further { lag, lag_max }.into()))
             }
-            self.shared.changed.wait_until(&mut state, until);
-            state.check()?;
+            None => Err(Error::Unavailable(Behind::Unknown.into())),
         }
     }
 

@@ -16,15 +16,18 @@ use sardonyx::low_level::Committed;
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx::schema::ValueRef;
 use sardonyx::{Error, Follower, Snapshot};
-use sardonyx_base::waiting;
+use sardonyx_base::waiting::{self, Interrupt};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// So long at most is waited for the follower to look at the log.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
+/// Between two tries to have a snapshot.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// How sessions read what is followed.
 #[derive(Clone, Default)]
@@ -100,13 +103,15 @@ impl Followed {
         }
     }
 
-    /// The newest state, which is durable, with the version of its catalogue.
+    /// The newest state, which is durable, with the version of its catalogue. `interrupt` ends the wait for it; if none is
+    /// given, the one of the thread's waits.
     ///
     /// # Errors
-    /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read.
-    pub fn committed(&self) -> Result<Committed, SqlError> {
+    /// `57P03` if it is further behind than is allowed; why following failed; `XX001` if it cannot be read; that the wait was
+    /// interrupted.
+    pub fn committed(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Committed, SqlError> {
         // Not under the lock: it may be waited for.
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot(interrupt)?;
         let space = snapshot.space();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
@@ -128,12 +133,26 @@ impl Followed {
     }
 
     /// A snapshot. The thread steps aside while the follower applies a group, which may take long.
-    fn snapshot(&self) -> Result<Snapshot, SqlError> {
-        let is_busy = self.follower.is_busy();
-        let taken = match &self.options.bound {
-            Some(bound) => self.snapshot_within(bound, is_busy),
-            None if is_busy => waiting::aside(|| self.follower.snapshot()),
-            None => self.follower.snapshot(),
+    fn snapshot(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Snapshot, SqlError> {
+        let began = Instant::now();
+        let taken = match self.try_snapshot(began) {
+            Some(taken) => taken,
+            None => {
+                let interrupt = interrupt.cloned().or_else(waiting::current);
+                let interrupt = interrupt.unwrap_or_default();
+                waiting::aside(|| {
+                    loop {
+                        // One request ends one statement.
+                        if let Some(reason) = interrupt.take() {
+                            return Err(SqlError::interrupted(reason));
+                        }
+                        thread::sleep(BETWEEN_LOOKS);
+                        if let Some(taken) = self.try_snapshot(began) {
+                            return Ok(taken);
+                        }
+                    }
+                })?
+            }
         };
         taken.map_err(|error| match error {
             // The follower itself goes on.
@@ -144,23 +163,25 @@ impl Followed {
         })
     }
 
-    /// A snapshot that is at most so old.
-    fn snapshot_within(&self, bound: &AgeBound, is_busy: bool) -> Result<Snapshot, Error> {
+    /// A snapshot, or why there is none; `None` if it is to be waited for, of a statement that began then.
+    fn try_snapshot(&self, began: Instant) -> Option<Result<Snapshot, Error>> {
+        if self.follower.is_busy() {
+            return None;
+        }
+        let Some(bound) = &self.options.bound else {
+            return Some(self.follower.snapshot());
+        };
         let caught_up = (bound.caught_up)();
         let behind = caught_up.map(|at| at.elapsed());
-        let left = behind.and_then(|behind| bound.age_max.checked_sub(behind));
-        let Some((caught_up, left)) = caught_up.zip(left) else {
+        let Some(caught_up) = caught_up.filter(|_| behind <= Some(bound.age_max)) else {
             let age_max = bound.age_max;
-            return Err(Error::Unavailable(TooOld { behind, age_max }.into()));
+            return Some(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
-        if !is_busy && let Ok(taken) = self.follower.snapshot_as_of(caught_up, Duration::ZERO) {
-            return Ok(taken);
+        match self.follower.snapshot_as_of(caught_up) {
+            // What had come by then is published, and is looked for in some milliseconds.
+            Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => None,
+            taken => Some(taken),
         }
-        // What had come by then is published, and is looked for in some milliseconds.
-        waiting::aside(|| {
-            self.follower
-                .snapshot_as_of(caught_up, left.min(LOOK_PATIENCE))
-        })
     }
 
     /// The version of the snapshot that was taken last.
@@ -204,7 +225,7 @@ impl Database {
     /// `57P03` if it is older than is allowed; why following failed; `0A000` if this process has the database.
     pub fn committed_elsewhere(&self) -> Result<Committed, SqlError> {
         match self.followed() {
-            Some(followed) => followed.committed(),
+            Some(followed) => followed.committed(None),
             None => Err(SqlError::unsupported("the database is not followed")),
         }
     }

@@ -40,7 +40,7 @@ impl Database {
         interrupt: Option<&Arc<Interrupt>>,
     ) -> Result<Reached<'_>, SqlError> {
         if let Some(followed) = self.followed() {
-            return followed.committed().map(Reached::Committed);
+            return followed.committed(interrupt).map(Reached::Committed);
         }
         let tables = self.tables_in_memory("a turn of the serial stage")?;
         Ok(tables.reach(interrupt)?)
@@ -53,7 +53,7 @@ impl Database {
     /// As [`Database::reach`].
     pub(crate) fn committed(&self, interrupt: &Arc<Interrupt>) -> Result<Committed, SqlError> {
         if let Some(followed) = self.followed() {
-            return followed.committed();
+            return followed.committed(Some(interrupt));
         }
         Ok(self
             .tables_in_memory("a snapshot")?

@@ -220,7 +220,7 @@ impl Following {
         if sight == Sight::End {
             state.lock().current = Some(began);
         }
-        if has_news || sight == Sight::End {
+        if has_news {
             changed.notify_all();
         }
         Ok(has_news)

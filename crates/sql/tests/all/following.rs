@@ -7,6 +7,7 @@ use sardonyx_sql::{
     AgeBound, Database, FollowOptions, Outcome, Session, SessionOptions, SqlType, Step,
     TransactionStatus, Value,
 };
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -407,6 +408,35 @@ fn an_end_of_following_is_an_error_of_every_statement() {
     assert_eq!(query(&mut reader, "select count(*) from t").unwrap(), ["0"]);
     run(&mut reader, "commit").unwrap();
     assert_eq!(code(&mut reader, "select * from t"), "57P01");
+}
+
+#[test]
+fn the_wait_for_a_group_that_is_applied_can_be_cancelled_and_read_on_in_a_transaction() {
+    let both = Both::new();
+    both.write("create table t (id int primary key)");
+    let (mut open, mut reader) = (both.reader(), both.reader());
+    let interrupt = Arc::new(sardonyx_sql::Interrupt::default());
+    reader.set_interrupt(interrupt.clone());
+    run(&mut open, "begin; select * from t").unwrap();
+    let (begins, has_begun) = channel();
+    let (end, is_to_end) = channel::<()>();
+    let follower = both.follower.clone();
+    let applying = std::thread::spawn(move || {
+        // As a group does that is applied.
+        follower.look(|_| {
+            begins.send(()).unwrap();
+            let _ = is_to_end.recv();
+        })
+    });
+    has_begun.recv().unwrap();
+    assert_eq!(query(&mut open, "select count(*) from t").unwrap(), ["0"]);
+    for _ in 0..2 {
+        interrupt.request();
+        assert_eq!(code(&mut reader, "select count(*) from t"), "57014");
+    }
+    end.send(()).unwrap();
+    applying.join().unwrap().unwrap();
+    assert_eq!(query(&mut reader, "select count(*) from t").unwrap(), ["0"]);
 }
 
 #[test]
