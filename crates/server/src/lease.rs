@@ -12,6 +12,13 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Lease {
     is_held: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// Each connection has a copy of the lease.
+    of: Arc<OfHost>,
+}
+
+/// What a server knows of the host that it is of.
+#[derive(Clone, Default)]
+struct OfHost {
     host: Option<SeesHost>,
     who_serves: Option<Arc<dyn Fn() -> String + Send + Sync>>,
 }
@@ -26,30 +33,26 @@ impl Lease {
     }
 
     /// The same, with the host that has it, which the metrics show.
-    pub fn of_host(self, host: SeesHost) -> Lease {
-        Lease {
-            host: Some(host),
-            ..self
-        }
+    pub fn of_host(mut self, host: SeesHost) -> Lease {
+        Arc::make_mut(&mut self.of).host = Some(host);
+        self
     }
 
     /// The same of a host that answers reads while another one serves, which this says: `/readyz` is for the one that
     /// serves.
-    pub fn beside(self, who_serves: impl Fn() -> String + Send + Sync + 'static) -> Lease {
-        Lease {
-            who_serves: Some(Arc::new(who_serves)),
-            ..self
-        }
+    pub fn beside(mut self, who_serves: impl Fn() -> String + Send + Sync + 'static) -> Lease {
+        Arc::make_mut(&mut self.of).who_serves = Some(Arc::new(who_serves));
+        self
     }
 
     /// A sentence that says which host serves, if it is another one.
     pub fn who_serves(&self) -> Option<String> {
-        self.who_serves.as_ref().map(|says| says())
+        self.of.who_serves.as_ref().map(|says| says())
     }
 
     /// The host that has it.
     pub fn host(&self) -> Option<&SeesHost> {
-        self.host.as_ref()
+        self.of.host.as_ref()
     }
 
     /// Returns true if it may answer now. Without a lease it always may.
