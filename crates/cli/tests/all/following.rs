@@ -60,6 +60,17 @@ impl Clients {
         String::from_utf8(data).unwrap()
     }
 
+    /// A client of a host that follows, as soon as it answers reads.
+    fn reads_of(&self, host: &Serving) -> Client {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.try_connect(&[host], "target_session_attrs=read-only") {
+                Ok(client) => return client,
+                Err(error) => assert!(Instant::now() < until, "it answers no reads: {error}"),
+            }
+        }
+    }
+
     /// Asks until this is the answer.
     fn wait_for(&self, client: &Client, text: &str, wanted: &[&str]) {
         let until = Instant::now() + PATIENCE;
@@ -138,7 +149,7 @@ fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
     let metrics = http(&follows, "/metrics");
     assert!(metrics.contains("\nsardonyx_ready 1\n"), "{metrics}");
     assert!(
-        metrics.contains("\nsardonyx_host_behind_seconds 0."),
+        metrics.contains("\nsardonyx_host_behind_seconds "),
         "{metrics}"
     );
     assert!(
@@ -280,29 +291,25 @@ fn a_server_that_cannot_follow_any_more_says_why_and_ends() {
     );
 }
 
+/// A host of a store that answers reads of this age while another one serves.
+fn stale(cluster: &Cluster, host: &str, age: &str) -> Serving {
+    let place = cluster.place();
+    let arguments = ["--store", &place, "--host", host, "--lease", cluster.lease];
+    let reads = ["--stale-reads", age, "--http", ":0"];
+    Serving::start_at(
+        &cluster.directory_of(host),
+        &[&arguments[..], &reads].concat(),
+    )
+}
+
 #[test]
 fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_writes() {
     let (cluster, clients) = (Cluster::new(), Clients::new());
-    let stale = |host: &str| {
-        let place = cluster.place();
-        let arguments = ["--store", &place, "--host", host, "--lease", cluster.lease];
-        let reads = ["--stale-reads", "60s", "--http", ":0"];
-        Serving::start_at(
-            &cluster.directory_of(host),
-            &[&arguments[..], &reads].concat(),
-        )
-    };
-    let a = stale("host-1");
+    let a = stale(&cluster, "host-1", "60s");
     cluster.create(&[&a]);
-    let b = stale("host-2");
+    let b = stale(&cluster, "host-2", "60s");
     cluster.insert(&[&a], 0..10);
-    let until = Instant::now() + PATIENCE;
-    let reads = loop {
-        match clients.try_connect(&[&b], "target_session_attrs=read-only") {
-            Ok(client) => break client,
-            Err(error) => assert!(Instant::now() < until, "it answers no reads: {error}"),
-        }
-    };
+    let reads = clients.reads_of(&b);
     clients.wait_for(&reads, "SELECT count(*) FROM t", &["10"]);
     let (code, hint) = clients.refused(&reads, "INSERT INTO t VALUES (10)");
     assert_eq!(code, "25006");
@@ -318,7 +325,7 @@ fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_wri
         "{metrics}"
     );
     assert!(
-        metrics.contains("\nsardonyx_host_behind_seconds 0."),
+        metrics.contains("\nsardonyx_host_behind_seconds "),
         "{metrics}"
     );
     // It takes over: who reads is disconnected, and who writes finds it.
@@ -329,17 +336,42 @@ fn a_host_answers_reads_while_another_one_serves_and_goes_on_as_the_one_that_wri
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
     assert!(http(&b, "/readyz").starts_with("HTTP/1.1 200 "));
     // The other one comes back, reads, and takes over in turn.
-    let a = stale("host-1");
-    let until = Instant::now() + PATIENCE;
-    let reads = loop {
-        match clients.try_connect(&[&a], "target_session_attrs=read-only") {
-            Ok(client) => break client,
-            Err(error) => assert!(Instant::now() < until, "it answers no reads: {error}"),
-        }
-    };
+    let a = stale(&cluster, "host-1", "60s");
+    let reads = clients.reads_of(&a);
     clients.wait_for(&reads, "SELECT count(*) FROM t", &["20"]);
     b.end();
     let client = cluster.served_by(&[&a]);
     assert_eq!(cluster.numbers(&client), (0..20).collect::<Vec<_>>());
     a.end();
+}
+
+#[test]
+fn a_host_whose_store_gives_no_answer_refuses_reads_that_may_be_too_old() {
+    let (cluster, clients) = (Cluster::new(), Clients::new());
+    let a = cluster.start("host-1");
+    cluster.create(&[&a]);
+    cluster.insert(&[&a], 0..3);
+    let b = stale(&cluster, "host-2", "500ms");
+    let reads = clients.reads_of(&b);
+    clients.wait_for(&reads, "SELECT count(*) FROM t", &["3"]);
+    let store = cluster.directory.path().join("store");
+    let away = cluster.directory.path().join("away");
+    std::fs::rename(&store, &away).unwrap();
+    let until = Instant::now() + PATIENCE;
+    let error = loop {
+        match clients.query(&reads, "SELECT count(*) FROM t") {
+            Ok(found) => assert_eq!(found, ["3"]),
+            Err(error) => break error,
+        }
+        assert!(Instant::now() < until, "it answers whatever it has");
+    };
+    let error = error.as_db_error().expect("an answer");
+    assert_eq!(error.code().code(), "57P03");
+    assert!(error.message().contains("is allowed"), "{error}");
+    std::fs::rename(&away, &store).unwrap();
+    // Whichever host serves then has all.
+    let client = cluster.served_by(&[&a, &b]);
+    assert_eq!(cluster.numbers(&client), [0, 1, 2]);
+    a.end();
+    b.end();
 }
