@@ -43,6 +43,7 @@ pub(super) const CRATES: &[Rooms] = &[
                     "define_target",
                     "node_target",
                     "store",
+                    "followed",
                     "relation",
                     "keyspace",
                     "violations",
