@@ -97,7 +97,7 @@ impl Follower {
     fn lag(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let follower = self.open()?;
         let lag = py.detach(|| follower.lag()).map_err(Failure::from)?;
-        Ok((lag < Duration::MAX).then(|| lag.as_secs_f64()))
+        Ok((lag < Duration::MAX).then_some(lag.as_secs_f64()))
     }
 
     fn __repr__(&self) -> String {
