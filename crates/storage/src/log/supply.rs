@@ -284,7 +284,7 @@ impl SegmentSupply {
     /// # Errors
     /// [`LogError::Full`] if there is no room for it: nothing is lost, and a later attempt may succeed. Any
     /// other failure is the end of preparing (I7).
-    pub(super) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
+    pub(crate) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
         self.prepare_with(|segments| segments.prepare_for_group(at, bytes))
     }
 

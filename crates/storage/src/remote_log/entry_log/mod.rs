@@ -20,9 +20,14 @@
 //!   of that;
 //! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most
 //!   one group that is torn, at the end;
-//! - I7: after a write that failed nothing is written any more. What is read was stable before;
-//! - I14: an entry is taken only if there is room for removals behind it, so a full disk can be emptied;
+//! - I7: after a write or a sync that failed, a segment's too, or a panic, nothing is written any more. What is read was
+//!   stable before;
+//! - I14: an entry is taken only if there is room behind it for removals: for one of all entries of the oldest segment, or
+//!   for as many small ones as a segment has blocks. So a full disk can be emptied by removals of many entries each. Of
+//!   entries that came in one group and are removed singly, the last ones may find no room;
 //! - segments are freed by a stable group that says so: at the next opening the log begins at or before that place;
+//! - a segment is removed when the index has none of its entries any more, and no other thread waits for that: a read that
+//!   finds its segment missing looks at the index again;
 //! - I10: a group that fills has at most a segment, or one entry; the index has one place for each entry (`index`).
 
 mod change;
@@ -54,7 +59,9 @@ use opening::Opened;
 use planted::Planted;
 use sardonyx_base::events;
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
+use sardonyx_base::user_code::message_of;
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// Segments without needed log that are kept to be used again.
@@ -286,17 +293,19 @@ impl EntryLog {
     /// It is damaged; the disk's.
     pub fn read(&self, number: u64) -> Result<Option<Vec<u8>>, EntryLogError> {
         let place = || self.state.lock().index.get(number);
-        let (mut found, mut doubted) = (place(), None);
+        let (mut found, mut is_doubted) = (place(), false);
         while let Some(at) = found {
             let error = match opening::read_entry(&self.disk, self.layout, &at) {
                 Ok(bytes) => return Ok(Some(bytes)),
                 Err(error) => error,
             };
-            // Removed meanwhile, its segment may have been used again; or its file was growing.
-            if std::mem::replace(&mut doubted, found) == found {
+            // Removed meanwhile, its segment may be missing or used again; or its file was growing.
+            let now = place();
+            if now == found && is_doubted {
                 return Err(error);
             }
-            found = place();
+            is_doubted = now == found;
+            found = now;
         }
         Ok(None)
     }
@@ -352,13 +361,38 @@ impl EntryLog {
             }
             match state.is_writing {
                 true => self.changed.wait(&mut state),
-                false => state = self.lead(state),
+                false => state = self.lead(state, &outcome),
             }
         }
     }
 
-    /// Writes the group that fills, and passes on what came of it.
-    fn lead<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Writes the group that fills, whose outcome is given, and frees what is not needed any more. A panic of this thread is
+    /// like a write that failed: others wait for the outcome.
+    fn lead<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        outcome: &Outcome,
+    ) -> MutexGuard<'a, State> {
+        let led = catch_unwind(AssertUnwindSafe(|| match self.write_filling(state) {
+            Some(needed_from) => self.free(needed_from),
+            None => Ok(()),
+        }));
+        let led = led.unwrap_or_else(|panic| Err(LogError::thread_died(&message_of(panic))));
+        let mut state = self.state.lock();
+        if let Err(error) = led {
+            let error = poisoned(error);
+            poison(&mut state, &error);
+            // It has one if that came later; and then another thread may be writing.
+            if outcome.set(Err(error)).is_ok() {
+                state.is_writing = false;
+            }
+            self.changed.notify_all();
+        }
+        state
+    }
+
+    /// Writes the group that fills, and passes on what came of it. If it is stable, returns from where on the log is needed.
+    fn write_filling<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Option<Lsn> {
         state.is_writing = true;
         let mut writer = self.writer.lock();
         let buffer = writer.spare.take();
@@ -369,16 +403,18 @@ impl EntryLog {
             changes,
             outcome,
         } = filling;
+        let mut needed_from = None;
         let written = match &state.poison {
             Some(error) => Err(error.clone()),
             None => {
                 let on_disk = group_bytes_on_disk(group.payload().len() + TRAILER_BYTES) as u64;
                 let lsn = self.layout.place(writer.sequencer.next().lsn, on_disk);
-                let needed_from = state.index.needed_from(lsn, &changes);
+                let needed = state.index.needed_from(lsn, &changes);
                 drop(state);
                 let has_put = matches!(changes.first(), Some(Change::Put { .. }));
-                let written = self.write(&mut writer, group, needed_from, has_put);
+                let written = self.write(&mut writer, group, needed, has_put);
                 state = self.state.lock();
+                needed_from = written.is_ok().then_some(needed);
                 written
             }
         };
@@ -390,12 +426,7 @@ impl EntryLog {
             }
             Err(EntryLogError::NoRoom(_)) => {}
             Err(_) if planted::is(Planted::GoesOn) => {}
-            Err(error) => {
-                if state.poison.is_none() {
-                    events::error!(%error, "the log of entries takes nothing more");
-                }
-                state.poison.get_or_insert(error.clone());
-            }
+            Err(error) => poison(&mut state, error),
         }
         for change in &changes {
             state.changing.remove(&change.number());
@@ -404,10 +435,10 @@ impl EntryLog {
         let _ = outcome.set(written.map(drop));
         state.is_writing = false;
         self.changed.notify_all();
-        state
+        needed_from
     }
 
-    /// Writes a group durably, and frees what is not needed any more.
+    /// Writes a group durably.
     fn write(
         &self,
         writer: &mut Writer,
@@ -423,7 +454,7 @@ impl EntryLog {
         sealed.finish(sealed.header().number - 1);
         let header = *sealed.header();
         if planted::is(Planted::FreedEarly) {
-            self.free(needed_from);
+            self.free(needed_from).map_err(poisoned)?;
         }
         let syncs = !planted::is(Planted::NotSynced);
         let written = spanning::write_sealed(&self.segments, &sealed, syncs);
@@ -433,25 +464,32 @@ impl EntryLog {
             writer.spare = Some(buffer);
         }
         written.map_err(poisoned)?;
-        self.free(needed_from);
         writer.file.log_end = header.next_position();
         self.supply.advance(writer.file.log_end);
         Ok(header)
     }
 
-    /// No stable group needs the log before this.
-    fn free(&self, needed_from: Lsn) {
-        if self.segments.free_before(needed_from) > 0 {
-            let removed = self.segments.remove_superfluous(SUPERFLUOUS_KEPT);
-            if let Err(error) = removed {
+    /// Frees the log before this, which no stable group needs and no entry of the index is in. Other threads go on
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// The disk's, but not want of room. After a sync that failed it is not known which segments are there (I7).
+    fn free(&self, needed_from: Lsn) -> Result<(), LogError> {
+        if self.segments.free_before(needed_from) == 0 {
+            return Ok(());
+        }
+        match self.segments.remove_superfluous(SUPERFLUOUS_KEPT) {
+            Err(error) if error.is_want_of_room() => {
                 // Files too many, which the next one looks for again.
                 events::warn!(%error, "segments that hold no entry are not removed");
+                Ok(())
             }
+            removed => removed,
         }
     }
 
     /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is
-    /// kept: also for the removal of each entry of the oldest segment by itself, which then frees that one.
+    /// kept: also for removals of the entries of the oldest segment, as many as it has blocks, which then free that one.
     fn prepare(
         &self,
         writer: &Writer,
@@ -466,7 +504,7 @@ impl EntryLog {
         if let Some(kept_from) = kept_from {
             needed += layout.segment_bytes.min(after - kept_from.0) + ROOM_FOR_MARKS;
         }
-        let prepared = self.segments.prepare_for_group(end, needed);
+        let prepared = self.supply.prepare_for_group(end, needed);
         prepared.map_err(|error| match error.is_want_of_room() {
             true => EntryLogError::NoRoom(error),
             false => poisoned(error),
@@ -476,6 +514,14 @@ impl EntryLog {
 
 fn check(state: &State) -> Result<(), EntryLogError> {
     state.poison.clone().map_or(Ok(()), Err)
+}
+
+/// Nothing is written any more (I7).
+fn poison(state: &mut State, error: &EntryLogError) {
+    if state.poison.is_none() {
+        events::error!(%error, "the log of entries takes nothing more");
+    }
+    state.poison.get_or_insert(error.clone());
 }
 
 fn poisoned(cause: LogError) -> EntryLogError {

@@ -203,7 +203,11 @@ pub(super) fn read_entry(
     reader.set_checks_end(false);
     reader.set_until(until);
     let (header, payload) = reader.next_group()?.ok_or(LogError::Closed)?;
-    match payload.get(at..at + bytes) {
+    let found = match header.lsn == place.lsn {
+        true => payload.get(at..at + bytes),
+        false => None,
+    };
+    match found {
         Some(bytes) => Ok(bytes.to_vec()),
         None => Err(inconsistent(&**disk, layout, &header, "an entry of it is not there").into()),
     }
