@@ -9,6 +9,7 @@ mod alone;
 mod deaths;
 mod decoders;
 mod disk_contract;
+mod entry_log;
 mod group_commit;
 mod letting_go;
 mod log_end;

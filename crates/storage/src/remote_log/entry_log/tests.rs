@@ -1,10 +1,11 @@
 //! An entry log that is used by several threads, damaged, full, and opened twice.
 
 use super::change::{TRAILER_BYTES, put_bytes};
-use super::{EntryLog, EntryLogError, EntryLogOptions};
+use super::{EntryLog, EntryLogError, EntryLogOptions, Removals};
 use crate::disk::{Disk, Faults, RealDisk, SimulatedDisk};
 use crate::log::group::GROUP_HEADER_BYTES;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segments_present};
+use crate::log::supply::Supplied;
 use crate::remote_log::store::Appended;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -229,6 +230,29 @@ fn i7_after_a_failed_write_nothing_is_taken_and_what_was_stable_is_read() {
         assert_eq!(log.read(2).unwrap(), None);
         break;
     }
+}
+
+#[test]
+fn i7_after_a_sync_that_failed_in_the_supply_nothing_is_taken() {
+    let mut found = 0;
+    // Each sync that preparing a segment ahead has.
+    for sync in 1..30 {
+        let faults = Faults {
+            fail_sync_at: Some(sync),
+            ..Faults::default()
+        };
+        let disk = SimulatedDisk::new(1, faults);
+        let Ok(log) = open(&disk) else { continue };
+        if log.supply.step(&Removals) != Supplied::Refused {
+            continue;
+        }
+        found += 1;
+        let error = log.append(1, b"one").unwrap_err();
+        assert!(matches!(error, EntryLogError::Poisoned { .. }), "{error}");
+        let error = log.remove(&[1]).unwrap_err();
+        assert!(matches!(error, EntryLogError::Poisoned { .. }), "{error}");
+    }
+    assert!(found > 1, "{found} syncs");
 }
 
 /// A log of several segments, and its disk, closed in order.
