@@ -22,10 +22,10 @@ const HELLO: u8 = 60;
 const WELCOME: u8 = 61;
 const REFUSED: u8 = 62;
 
-/// Bytes of a greeting, and of its answer.
 /// A part of a frame that has so many bytes is sent from where it is.
 const COPIED_BYTES_MAX: usize = 64 << 10;
 
+/// Bytes of a greeting, and of its answer.
 const SIZES: RangeInclusive<usize> = 1..=16 << 10;
 
 /// The most bytes of a reason.

@@ -18,8 +18,8 @@ impl Arguments {
         let given = self.arguments.join(" ");
         Err(UsageError::Arguments(format!(
             "there is no `standby {given}` any more: on the other host, `sardonyx store serve DIRECTORY --listen ADDR` keeps \
-             the log, and `sardonyx store follow file:DIRECTORY COPY` or `sardonyx serve COPY --store file:DIRECTORY` follows \
-             it (docs/hosts.md)"
+             the log, and `sardonyx store follow tcp://ADDR COPY` or `sardonyx serve COPY --store tcp://ADDR` follows it \
+             (docs/hosts.md)"
         ))
         .into())
     }
