@@ -60,17 +60,40 @@ impl DirectoryLog {
     /// # Errors
     /// It cannot be made; it is not there; one process keeps it for itself ([`ServedLog`](crate::ServedLog)).
     pub fn open(directory: &Path, options: &RemoteOptions) -> Result<DirectoryLog, StoreError> {
+        DirectoryLog::open_after(directory, options, &|| ())
+    }
+
+    /// The same; `looked` is called when it is known that its entries are in no log, before the folders are made.
+    fn open_after(
+        directory: &Path,
+        options: &RemoteOptions,
+        looked: &dyn Fn(),
+    ) -> Result<DirectoryLog, StoreError> {
         let log = DirectoryLog::new(directory, ENTRIES, options);
-        match directory.join(ENTRIES_FILE).try_exists() {
+        log.check_is_files()?;
+        looked();
+        let opened = DirectoryLog::new(directory, ENTRIES, options).opened(options);
+        // A log that began meanwhile: one of both sees the other.
+        if let Err(error) = log.check_is_files() {
+            // That process may have removed it; with a file in it, that process is refused.
+            let _ = fs::remove_dir(log.entries());
+            return Err(error);
+        }
+        opened
+    }
+
+    /// Refuses a directory whose entries are in a log.
+    fn check_is_files(&self) -> Result<(), StoreError> {
+        match self.directory.join(ENTRIES_FILE).try_exists() {
             Ok(true) => Err(StoreError::Setup {
-                place: log.place(),
+                place: self.place(),
                 reason: format!(
                     "its entries are in a log that one process keeps for itself: run `sardonyx store serve {}`, and use its \
                      address as tcp://HOST:PORT, beside it tcp://127.0.0.1:PORT",
-                    directory.display()
+                    self.directory.display()
                 ),
             }),
-            _ => log.opened(options),
+            _ => Ok(()),
         }
     }
 
@@ -126,13 +149,14 @@ impl DirectoryLog {
         }
     }
 
-    /// Makes the folder of the register that few directories have, if this is the directory.
+    /// Makes the folder of the register that few directories have, if this is the directory. Without the entries' folder it
+    /// is not: another process keeps it as a log, or it is away.
     fn make_register(&self, register: Register) -> io::Result<()> {
         let folder = self.register(register);
+        fs::metadata(self.entries())?;
         if register != Register::Copies || folder.is_dir() {
             return Ok(());
         }
-        fs::metadata(self.entries())?;
         create_directory(&folder)?;
         sync_directory(&self.directory)
     }

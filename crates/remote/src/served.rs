@@ -16,14 +16,16 @@ use crate::place::RemoteOptions;
 use sardonyx_base::process::Process;
 use sardonyx_base::signals;
 use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
-use sardonyx_storage::remote_log::entry_log::{EntryLog, EntryLogError, EntryLogOptions};
+use sardonyx_storage::remote_log::entry_log::{EntryLog, EntryLogError, EntryLogOptions, OtherUse};
 use sardonyx_storage::remote_log::objects::{ListedObject, RemoteObjects};
 use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
+use std::cell::RefCell;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -41,23 +43,41 @@ pub struct ServedLog {
 }
 
 impl ServedLog {
-    /// The log of a directory, which is made if there is none. One without entries is probed. One with entries opens on a full
-    /// disk, too.
+    /// The log of a directory, which is made if there is none, after a probe. One that is there opens on a full disk, too.
     ///
     /// # Errors
-    /// Another process has it; its entries are files; it is damaged; the file system cannot keep a log.
+    /// Another process has it; it is used as `file:`; it is damaged; the file system cannot keep a log.
     pub fn open(directory: &Path, options: &RemoteOptions) -> Result<ServedLog, StoreError> {
+        ServedLog::open_after(directory, options, &|| ())
+    }
+
+    /// The same; `looked` is called when it is known that the entries are no files, before that is made so.
+    fn open_after(
+        directory: &Path,
+        options: &RemoteOptions,
+        looked: &dyn Fn(),
+    ) -> Result<ServedLog, StoreError> {
         let place = directory.display().to_string();
         let failed = |what: &str, reason: String| StoreError::Refused {
             what: what.into(),
             place: place.clone(),
             reason,
         };
-        check_entries(directory, &place)?;
+        let files = Files {
+            directory,
+            options,
+            looked,
+            refused: RefCell::new(None),
+        };
         let disk = RealDisk::open(directory);
         let disk = disk.map_err(|error| failed("open its directory", error.to_string()))?;
-        let log = EntryLog::open(Arc::new(disk), &EntryLogOptions::default());
+        let log = EntryLog::open_instead_of(&files, Arc::new(disk), &EntryLogOptions::default());
+        let refused = files.refused.take();
         let log = log.map_err(|error| match error {
+            EntryLogError::OtherUse { reason } => refused.unwrap_or(StoreError::Setup {
+                place: place.clone(),
+                reason,
+            }),
             EntryLogError::InUse { .. } | EntryLogError::Foreign { .. } => StoreError::Setup {
                 place: place.clone(),
                 reason: error.to_string(),
@@ -65,9 +85,6 @@ impl ServedLog {
             error => failed("open its log", error.to_string()),
         })?;
         let beside = DirectoryLog::beside(directory, LOG_DIRECTORY, options)?;
-        if log.count() == 0 && options.probe {
-            beside.probe()?;
-        }
         let log = Arc::new(log);
         let supplied = log.clone();
         let _blocked = signals::block();
@@ -86,13 +103,19 @@ impl ServedLog {
 
     fn failed(&self, what: String, error: &EntryLogError) -> StoreError {
         let (place, reason) = (self.place(), error.to_string());
-        match error {
-            EntryLogError::NoRoom(_) => StoreError::NotNow {
+        let passes = match error {
+            EntryLogError::NoRoom(_) => true,
+            // A read that had no descriptor, or no memory.
+            EntryLogError::Log(LogError::Disk(error)) => error.may_be_tried_again(),
+            _ => false,
+        };
+        match passes {
+            true => StoreError::NotNow {
                 what,
                 place,
                 reason,
             },
-            _ => StoreError::Refused {
+            false => StoreError::Refused {
                 what,
                 place,
                 reason,
@@ -101,22 +124,90 @@ impl ServedLog {
     }
 }
 
-/// Refuses a directory whose entries are files. Without the folder, a process that has opened it as `file:` puts none there.
-fn check_entries(directory: &Path, place: &str) -> Result<(), StoreError> {
-    match fs::remove_dir(directory.join(ENTRIES)) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(StoreError::Setup {
-            place: place.into(),
+/// The use of the directory as `file:`.
+struct Files<'a> {
+    directory: &'a Path,
+    options: &'a RemoteOptions,
+    looked: &'a dyn Fn(),
+    /// The error of what was refused.
+    refused: RefCell<Option<StoreError>>,
+}
+
+impl Files<'_> {
+    fn refuse(&self, error: StoreError) -> String {
+        let reason = error.to_string();
+        self.refused.replace(Some(error));
+        reason
+    }
+
+    /// It was used as `file:`: these are there.
+    fn used(&self, what: &str) -> String {
+        let place = self.directory.display();
+        self.refuse(StoreError::Setup {
+            place: place.to_string(),
             reason: format!(
-                "its entries are files: serve it as file:{place}, or move the database to a new directory with a base"
+                "its {what} are files: serve it as file:{place}, or move the database to a new directory with a base"
             ),
-        }),
-        Err(error) => Err(StoreError::Refused {
+        })
+    }
+
+    fn failed(&self, error: &io::Error) -> String {
+        self.refuse(StoreError::Refused {
             what: "look for entries that are files".into(),
-            place: place.into(),
+            place: self.directory.display().to_string(),
             reason: error.to_string(),
-        }),
+        })
+    }
+
+    /// Refuses registers in a directory that has no log yet.
+    fn check_registers(&self) -> Result<(), String> {
+        for register in [Register::Boundary, Register::Primary, Register::Copies] {
+            let is_empty = is_empty(&self.directory.join(register.name()));
+            if !is_empty.map_err(|error| self.failed(&error))? {
+                return Err(self.used("registers"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OtherUse for Files<'_> {
+    fn check(&self) -> Result<(), String> {
+        let is_empty = is_empty(&self.directory.join(ENTRIES));
+        if !is_empty.map_err(|error| self.failed(&error))? {
+            return Err(self.used("entries"));
+        }
+        self.check_registers()?;
+        // Before it is a log: one that is there opens on a full disk, too.
+        let beside = DirectoryLog::beside(self.directory, LOG_DIRECTORY, self.options);
+        let probed = beside.and_then(|beside| match self.options.probe {
+            true => beside.probe(),
+            false => Ok(()),
+        });
+        probed.map_err(|error| self.refuse(error))
+    }
+
+    /// Without the folder, a process that has opened it as `file:` puts nothing there.
+    fn exclude(&self, is_new: bool) -> Result<(), String> {
+        (self.looked)();
+        if is_new {
+            self.check_registers()?;
+        }
+        match fs::remove_dir(self.directory.join(ENTRIES)) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(self.used("entries")),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+}
+
+/// True if nothing is in this folder, or it is not there.
+fn is_empty(folder: &Path) -> io::Result<bool> {
+    match fs::read_dir(folder) {
+        Ok(mut found) => found.next().transpose().map(|first| first.is_none()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

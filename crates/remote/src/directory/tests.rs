@@ -84,3 +84,20 @@ fn i7_what_is_there_by_a_sync_that_failed_is_neither_read_nor_a_conflict() {
     let log = DirectoryLog::open(home.path(), &RemoteOptions::default()).unwrap();
     assert_eq!(log.read(2).unwrap(), Some(b"two".to_vec()));
 }
+
+#[test]
+fn a_directory_that_begins_to_be_served_while_it_is_opened_as_files_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let options = RemoteOptions::default();
+    let served = std::cell::OnceCell::new();
+    let serve = || {
+        let log = crate::ServedLog::open(home.path(), &options);
+        served.set(log.unwrap()).unwrap();
+    };
+    let error = DirectoryLog::open_after(home.path(), &options, &serve).unwrap_err();
+    assert!(matches!(error, StoreError::Setup { .. }), "{error}");
+    assert!(error.to_string().contains("store serve"), "{error}");
+    assert!(!home.path().join(ENTRIES).exists());
+    let log = served.into_inner().unwrap();
+    assert_eq!(log.append_at(1, b"one").unwrap(), Appended::Ok);
+}

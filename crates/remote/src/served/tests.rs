@@ -7,6 +7,7 @@ use crate::rules::{keeps_the_contract, own_in_turn};
 use crate::tcp::{StoreServer, TcpLog};
 use sardonyx_base::greeting::Trust;
 use sardonyx_base::transport::Plain;
+use sardonyx_storage::disk::DiskError;
 use std::net::TcpListener;
 
 fn served(directory: &Path) -> Result<ServedLog, StoreError> {
@@ -97,6 +98,72 @@ fn a_directory_is_served_or_used_as_files_and_never_both() {
     fs::write(database.join("MANIFEST"), "x").unwrap();
     let error = served(&database).unwrap_err();
     assert!(error.to_string().contains("MANIFEST"), "{error}");
+}
+
+#[test]
+fn a_directory_that_files_come_to_while_it_begins_to_be_served_stays_one_of_files() {
+    let options = RemoteOptions::default();
+    let boundary = Register::Boundary;
+    for with_entry in [true, false] {
+        let home = tempfile::tempdir().unwrap();
+        let files = open(&format!("file:{}", home.path().display()), &options).unwrap();
+        let come = || match with_entry {
+            true => assert_eq!(files.append_at(1, b"one").unwrap(), Appended::Ok),
+            false => {
+                let swapped = files.swap_register(boundary, None, b"b").unwrap();
+                assert_eq!(swapped, Swapped::Ok);
+            }
+        };
+        let error = ServedLog::open_after(home.path(), &options, &come).unwrap_err();
+        for error in [error, served(home.path()).unwrap_err()] {
+            assert!(matches!(error, StoreError::Setup { .. }), "{error}");
+            assert!(error.to_string().contains("serve it as file:"), "{error}");
+        }
+        // Nothing of the log is left that refuses it as files.
+        let again = open(&format!("file:{}", home.path().display()), &options).unwrap();
+        for files in [&files, &again] {
+            let entry = files.read(1).unwrap();
+            let register = files.read_register(boundary).unwrap();
+            assert_eq!(entry.is_some(), with_entry);
+            assert_eq!(register.is_some(), !with_entry);
+        }
+        files.append_at(2, b"two").unwrap();
+    }
+}
+
+#[test]
+fn a_directory_that_is_refused_keeps_its_empty_folder_and_one_that_is_served_takes_no_register() {
+    let home = tempfile::tempdir().unwrap();
+    let foreign = home.path().join("foreign");
+    fs::create_dir_all(foreign.join(ENTRIES)).unwrap();
+    fs::write(foreign.join("MANIFEST"), "x").unwrap();
+    served(&foreign).unwrap_err();
+    assert!(foreign.join(ENTRIES).is_dir());
+    let directory = home.path().join("served");
+    let place = format!("file:{}", directory.display());
+    let early = open(&place, &RemoteOptions::default()).unwrap();
+    let log = served(&directory).unwrap();
+    let error = early.swap_register(Register::Boundary, None, b"b");
+    let error = error.unwrap_err();
+    assert!(error.is_unclear(), "{error}");
+    assert_eq!(log.read_register(Register::Boundary).unwrap(), None);
+}
+
+#[test]
+fn a_read_without_a_descriptor_may_be_asked_again() {
+    let home = tempfile::tempdir().unwrap();
+    let log = served(home.path()).unwrap();
+    let (none, broken) = (24, 5);
+    for (code, passes) in [(none, true), (broken, false)] {
+        let source = io::Error::from_raw_os_error(code);
+        let error = EntryLogError::from(DiskError::new("open", "log", 0, source));
+        let error = log.failed("read entry 1".into(), &error);
+        assert_eq!(
+            matches!(error, StoreError::NotNow { .. }),
+            passes,
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -54,6 +54,12 @@ pub enum EntryLogError {
         /// A file that is there.
         file: String,
     },
+    /// The directory is used otherwise.
+    #[error("{reason}")]
+    OtherUse {
+        /// How, and what to do.
+        reason: String,
+    },
     /// The segment with which the log begins is lost.
     #[error(
         "{file} is missing, or damaged at offset 0: the log is needed from there on; put the file back"

@@ -43,6 +43,7 @@ mod tests;
 
 pub use error::EntryLogError;
 pub use file::ENTRIES_FILE;
+pub use opening::OtherUse;
 
 use super::store::{Appended, Listed};
 use crate::disk::{AlignedBuffer, Disk, DiskLock};
@@ -177,6 +178,18 @@ impl EntryLog {
     /// # Errors
     /// Another process has it; it is damaged; the directory has something else; the disk's.
     pub fn open(disk: Arc<dyn Disk>, options: &EntryLogOptions) -> Result<Self, EntryLogError> {
+        EntryLog::open_instead_of(&opening::NoOther, disk, options)
+    }
+
+    /// The same in a directory that may have another use, which excludes this one.
+    ///
+    /// # Errors
+    /// As [`EntryLog::open`]; [`EntryLogError::OtherUse`]: then no log was made.
+    pub fn open_instead_of(
+        other: &dyn OtherUse,
+        disk: Arc<dyn Disk>,
+        options: &EntryLogOptions,
+    ) -> Result<Self, EntryLogError> {
         let Opened {
             lock,
             file,
@@ -184,7 +197,7 @@ impl EntryLog {
             segments,
             end,
             last_incarnation,
-        } = opening::open(&disk, options)?;
+        } = opening::open(&disk, options, other)?;
         let layout = segments.layout();
         let supply = SegmentSupply::new(segments.clone(), Drive::Threads);
         supply.prepare_for_opening(end, 0)?;

@@ -32,10 +32,41 @@ pub(super) struct Opened {
     pub last_incarnation: u32,
 }
 
+/// Another use of a directory, which excludes that of a log. Its processes look for the file `ENTRIES` when they begin, and
+/// look again after they made what [`OtherUse::exclude`] looks for: so one of both sees the other.
+pub trait OtherUse {
+    /// Fails if the directory is used so. Called before a log is made, and changes nothing of that use.
+    ///
+    /// # Errors
+    /// The reason, and what to do.
+    fn check(&self) -> Result<(), String>;
+
+    /// Ends that use if nothing came of it, and fails if something did. Called when the file `ENTRIES` is there durably; `is_new`
+    /// says that nothing was written to the log yet.
+    ///
+    /// # Errors
+    /// The reason, and what to do. A log to which nothing was written is not there any more then.
+    fn exclude(&self, is_new: bool) -> Result<(), String>;
+}
+
+/// A directory that has none.
+pub(super) struct NoOther;
+
+impl OtherUse for NoOther {
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn exclude(&self, _: bool) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 /// Opens the log of a directory; a new one if the directory is empty but for files of others beside it.
 pub(super) fn open(
     disk: &Arc<dyn Disk>,
     options: &EntryLogOptions,
+    other: &dyn OtherUse,
 ) -> Result<Opened, EntryLogError> {
     let lock = disk.lock(LOCK_FILE)?;
     let lock = lock.ok_or_else(|| EntryLogError::InUse {
@@ -45,8 +76,9 @@ pub(super) fn open(
     make_names_stable(&**disk).map_err(LogError::from)?;
     let file = match EntriesFile::read(&**disk)? {
         Some(file) => file,
-        None => make(&**disk, options)?,
+        None => make(&**disk, options, other)?,
     };
+    exclude(&**disk, &file, other)?;
     let layout = file.layout();
     let found = read(disk, layout)?;
     if found.end.group < file.log_end.group {
@@ -77,7 +109,11 @@ pub(super) fn open(
 }
 
 /// The file of a new log, made durably.
-fn make(disk: &dyn Disk, options: &EntryLogOptions) -> Result<EntriesFile, EntryLogError> {
+fn make(
+    disk: &dyn Disk,
+    options: &EntryLogOptions,
+    other: &dyn OtherUse,
+) -> Result<EntriesFile, EntryLogError> {
     let there = disk.list(LOG_DIRECTORY)?;
     let others = disk.list("")?;
     let foreign = there.first().map(|name| format!("{LOG_DIRECTORY}/{name}"));
@@ -88,9 +124,25 @@ fn make(disk: &dyn Disk, options: &EntryLogOptions) -> Result<EntriesFile, Entry
             file: disk.display_name(&name),
         });
     }
+    let checked = other.check();
+    checked.map_err(|reason| EntryLogError::OtherUse { reason })?;
     let file = EntriesFile::new(system_random(), options.segment_bytes);
     file.write(disk)?;
     Ok(file)
+}
+
+/// Excludes the other use of the directory. The file of a log to which nothing was written gives way to it: with both, the
+/// directory could not be used at all.
+fn exclude(disk: &dyn Disk, file: &EntriesFile, other: &dyn OtherUse) -> Result<(), EntryLogError> {
+    let is_new = file.log_end == LogPosition::START && disk.list(LOG_DIRECTORY)?.is_empty();
+    let Err(reason) = other.exclude(is_new) else {
+        return Ok(());
+    };
+    if is_new {
+        disk.remove(ENTRIES_FILE)?;
+        disk.sync_directory("")?;
+    }
+    Err(EntryLogError::OtherUse { reason })
 }
 
 /// The content of a log that was read.
