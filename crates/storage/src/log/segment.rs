@@ -410,8 +410,9 @@ impl Segments {
     /// The disk's; what is left is removed by the next call.
     pub fn remove_superfluous(&self, kept: usize) -> Result<(), LogError> {
         self.process.check()?;
-        let _one_at_a_time = self.preparing.lock();
         loop {
+            // One file each: who prepares a segment does not wait for all of them.
+            let _one_at_a_time = self.preparing.lock();
             let mut files = self.files.lock();
             if files.superfluous.len() <= kept {
                 return Ok(());
