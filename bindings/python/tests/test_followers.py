@@ -24,6 +24,8 @@ def test_another_process_is_read_while_it_writes(tmp_path):
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=write, args=(path, there), daemon=True)
     process.start()
+    # Else the end of the process would not end a wait for its answer.
+    there.close()
     here.send(100)
     position = here.recv()
     with pytest.raises(sardonyx.Locked):

@@ -65,8 +65,7 @@ impl Opened {
         node: &NodeOption,
     ) -> anyhow::Result<Opened> {
         if let Some(option) = of_writer {
-            let text =
-                format!("{option} is of the program that writes: leave it out with --follow");
+            let text = format!("{option} is of the writer: leave it out with --follow");
             return Err(UsageError::Arguments(text).into());
         }
         node.refuse("--follow")?;

@@ -57,6 +57,7 @@
 
 mod alone;
 mod clock;
+mod followed;
 mod register;
 mod term;
 
@@ -78,6 +79,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use followed::{CaughtUp, Followed};
 pub use register::{may_pass, primary, promote};
 pub use term::{Term, TermLease, TermState};
 
@@ -175,19 +177,6 @@ impl StopHost {
     }
 }
 
-/// How far a host follows. The default: it has not begun to, or serves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Followed {
-    /// Entries of the store's log before this number are here.
-    pub next_entry: u64,
-    /// Transactions that are here.
-    pub transactions: u64,
-    /// When the last entry was made, in microseconds since 1970, UTC.
-    pub time: u64,
-    /// The last moment at which the store had nothing more: for so long this host is behind. `None`: there was none yet.
-    pub caught_up: Option<Instant>,
-}
-
 /// A host of a database whose log is in a store.
 #[derive(Debug)]
 pub struct Host {
@@ -198,6 +187,8 @@ pub struct Host {
     candidate: Option<Candidate>,
     process: u64,
     following: Option<(Replica, Follower)>,
+    /// The number of times that it began to follow.
+    begun: u64,
     followed: Arc<Mutex<Followed>>,
     serving: Arc<Mutex<Option<String>>>,
     /// When the directory was found to be ahead of the store, which is not looked at again for a while.
@@ -251,6 +242,7 @@ impl Host {
             candidate: None,
             process: system_random(),
             following: None,
+            begun: 0,
             followed: Arc::default(),
             serving: Arc::default(),
             behind: None,
@@ -407,6 +399,9 @@ impl Host {
         let (home, lock) = self.lock()?;
         let mut options = self.options.storage.clone();
         options.threaded = true;
+        self.begun += 1;
+        // Before anything is cut off.
+        self.followed.lock().begun = self.begun;
         match follow_store(&home, &options, lock) {
             Ok((replica, follower)) => {
                 self.following = Some((replica, follower));
@@ -434,7 +429,7 @@ impl Host {
         }
         while let Some((replica, follower)) = &mut self.following {
             // What comes while it is asked is not in the answer.
-            let began = Instant::now();
+            let caught_up = CaughtUp::now(self.begun);
             match follower.look() {
                 Ok(Some(entry)) => {
                     if let Err(error) = replica.apply(&entry) {
@@ -445,7 +440,7 @@ impl Host {
                     self.note();
                 }
                 Ok(None) => {
-                    self.followed.lock().caught_up = Some(began);
+                    self.followed.lock().caught_up = Some(caught_up);
                     return Ok(true);
                 }
                 // Until it is restored, or this host begins anew with a newer base.
@@ -482,6 +477,7 @@ impl Host {
                 next_entry: known.entry.next,
                 transactions: known.log.transactions,
                 time: known.entry.time,
+                begun: self.begun,
                 caught_up: followed.caught_up,
             };
         }

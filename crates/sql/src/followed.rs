@@ -26,8 +26,9 @@ use std::time::{Duration, Instant};
 
 /// So long at most is waited for the follower to look at the log.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
-/// Between two tries to have a snapshot.
+/// Before the second try to have a snapshot, and at most between two: mostly another session has the lock for a moment.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+const BETWEEN_LOOKS_MOST: Duration = Duration::from_millis(10);
 
 /// How sessions read what is followed.
 #[derive(Clone, Default)]
@@ -43,12 +44,13 @@ pub struct FollowOptions {
 pub struct AgeBound {
     /// The greatest age.
     pub age_max: Duration,
-    /// The last moment at which the directory had all that there was; `None` if there was none yet.
+    /// The last moment at which the directory had all that there was, and its age; `None` if there was none yet.
     pub caught_up: CaughtUp,
 }
 
-/// Says when a directory had all that there was.
-pub type CaughtUp = Arc<dyn Fn() -> Option<Instant> + Send + Sync>;
+/// Says when a directory had all that there was, and how long ago that was. The age counts while the machine sleeps, too:
+/// an [`Instant`] has no such age.
+pub type CaughtUp = Arc<dyn Fn() -> Option<(Instant, Duration)> + Send + Sync>;
 
 /// Says in a sentence where changes are to be made.
 pub type SaysWhoWrites = Arc<dyn Fn() -> String + Send + Sync>;
@@ -140,13 +142,15 @@ impl Followed {
             None => {
                 let interrupt = interrupt.cloned().or_else(waiting::current);
                 let interrupt = interrupt.unwrap_or_default();
+                let mut pause = BETWEEN_LOOKS;
                 waiting::aside(|| {
                     loop {
                         // One request ends one statement.
                         if let Some(reason) = interrupt.take() {
                             return Err(SqlError::interrupted(reason));
                         }
-                        thread::sleep(BETWEEN_LOOKS);
+                        thread::sleep(pause);
+                        pause = BETWEEN_LOOKS_MOST.min(2 * pause);
                         if let Some(taken) = self.try_snapshot(began) {
                             return Ok(taken);
                         }
@@ -172,9 +176,9 @@ impl Followed {
             return Some(self.follower.snapshot());
         };
         let caught_up = (bound.caught_up)();
-        let behind = caught_up.map(|at| at.elapsed());
-        let Some(caught_up) = caught_up.filter(|_| behind <= Some(bound.age_max)) else {
-            let age_max = bound.age_max;
+        let age_max = bound.age_max;
+        let Some((caught_up, _)) = caught_up.filter(|(_, age)| *age <= age_max) else {
+            let behind = caught_up.map(|(_, age)| age);
             return Some(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
         match self.follower.snapshot_as_of(caught_up) {
@@ -208,7 +212,7 @@ impl Followed {
 
 impl Database {
     /// Speaks SQL to tables that another program has open, to read them: every statement reads a snapshot of what that
-    /// program has committed, a transaction one snapshot. What would change something is refused (`25006`).
+    /// program has committed, a transaction one snapshot. Writes are rejected (`25006`).
     pub fn follow(follower: Arc<Follower>, options: FollowOptions) -> Arc<Database> {
         Self::with(Store::Followed(Followed::new(follower, options)))
     }

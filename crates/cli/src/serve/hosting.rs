@@ -12,19 +12,18 @@
 //! whether the lease is still there when it is ready ([`Lease`]), so what ends a term may be noticed a moment later.
 
 use super::host_figures::HostFigures;
-use super::reads::{Answering, Opening};
+use super::reads::{Answering, Opening, caught_up, readable};
+use super::stuck::{Stuck, helps_a_restart, is_passing};
 use super::turns::{Turn, Turns};
 use super::{Arguments, notify::notify};
 use crate::end_request::Request;
 use crate::opened::Opened;
 use crate::store::Bases;
 use sardonyx::Follower;
-use sardonyx::hosts::{Term, TermState, may_pass};
-use sardonyx_command::exit::{Exit, of_error};
+use sardonyx::hosts::{Term, TermState};
+use sardonyx_base::seldom::Seldom;
 use sardonyx_server::{Doors, Following, Lease, Options, Server};
 use sardonyx_sql::{AgeBound, Database, FollowOptions, SaysWhoWrites};
-use sardonyx_storage::engine::OpenError;
-use sardonyx_storage::remote_log::RemoteLogError;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,11 +32,6 @@ use std::time::{Duration, Instant};
 /// Between two looks whether a term goes on.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// A host that can neither serve nor follow, whenever it is started again.
-#[derive(Debug, thiserror::Error)]
-#[error("this host can neither serve nor follow, and starting it again does not help: {0}")]
-pub struct Stuck(anyhow::Error);
-
 /// An event beside the server.
 #[derive(Debug)]
 pub enum Event {
@@ -45,8 +39,8 @@ pub enum Event {
     Request(Request),
     /// The store says what this host is to do.
     Turn(Turn),
-    /// The directory of this host can be read.
-    Reads(Arc<Follower>),
+    /// The directory of this host can be read, as it is since this host began to follow for the time of this number.
+    Reads(Arc<Follower>, u64),
 }
 
 /// The work of this host now.
@@ -84,6 +78,8 @@ pub struct Hosting<'a> {
     turns: Turns,
     phase: Arc<Mutex<Phase>>,
     figures: Arc<HostFigures>,
+    /// Bounds how often the log says why reads ended.
+    ended_reads: Seldom,
 }
 
 impl<'a> Hosting<'a> {
@@ -107,6 +103,7 @@ impl<'a> Hosting<'a> {
             turns,
             phase: Arc::new(Mutex::new(Phase::Follows)),
             figures,
+            ended_reads: Seldom::default(),
         }
     }
 
@@ -128,36 +125,33 @@ impl<'a> Hosting<'a> {
         loop {
             self.enter(Phase::Follows);
             let mut answering = Answering::SendsAway(self.follow()?);
-            let mut opening = self.open_for_reads()?;
+            let mut opening = None;
             self.turns.next();
             let term = loop {
-                match self.events.recv_timeout(BETWEEN_LOOKS) {
+                match self.next_event() {
                     Ok(Event::Turn(turn)) => break turn?,
                     Ok(Event::Request(Request::Reload)) => self.reload(&mut answering),
-                    Ok(Event::Reads(follower)) => answering = self.read(answering, follower)?,
+                    Ok(Event::Reads(follower, begun)) => {
+                        let is_wanted = |opening: &Opening| opening.is_of(begun);
+                        if opening.as_ref().is_some_and(is_wanted) {
+                            answering = self.read(answering, follower, begun)?;
+                        }
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                     // After an error no request can come any more.
                     Ok(Event::Request(Request::End)) | Err(RecvTimeoutError::Disconnected) => {
                         return Ok(());
                     }
                 }
-                if answering.has_ended() {
-                    answering.stop();
-                    answering = Answering::SendsAway(self.follow()?);
-                    opening = self.open_for_reads()?;
+                if self.arguments.stale_reads.is_some() {
+                    answering = self.look_at_reads(answering, &mut opening)?;
                 }
             };
             drop(opening);
             let Some(term) = term else { return Ok(()) };
             self.enter(Phase::TakesOver);
-            let following = match answering {
-                Answering::SendsAway(following) => following,
-                reads => {
-                    // Its memory is for the tables that are opened now.
-                    reads.stop();
-                    self.follow()?
-                }
-            };
+            // The memory of the reads is for the tables that are opened now.
+            let following = self.send_away(answering)?;
             self.figures.set_lease(Some(term.lease()));
             let ended = self.serve(*term, following);
             self.figures.set_lease(None);
@@ -167,18 +161,69 @@ impl<'a> Hosting<'a> {
         }
     }
 
-    /// Begins to open the directory for reads, if they are asked for.
-    fn open_for_reads(&self) -> anyhow::Result<Option<Opening>> {
-        let is_wanted = self.arguments.stale_reads.is_some();
-        let open = || Opening::begin(self.arguments.path.clone(), self.sender.clone());
-        is_wanted.then(open).transpose()
+    /// The next event. Without reads there is nothing to look at meanwhile.
+    fn next_event(&self) -> Result<Event, RecvTimeoutError> {
+        match self.arguments.stale_reads {
+            Some(_) => self.events.recv_timeout(BETWEEN_LOOKS),
+            None => Ok(self.events.recv()?),
+        }
+    }
+
+    /// Opens the directory for reads when it can be read, and anew when it cannot be read any further, or this host has begun
+    /// to follow anew.
+    fn look_at_reads(
+        &mut self,
+        mut answering: Answering,
+        opening: &mut Option<Opening>,
+    ) -> anyhow::Result<Answering> {
+        let seen = self.turns.seen()();
+        let begun = seen.as_ref().map_or(0, |(_, followed)| followed.begun);
+        let ended = answering.ended();
+        if let Some(error) = &ended
+            && self.ended_reads.is_due(Instant::now())
+        {
+            tracing::warn!(%error, "no reads are answered: the directory is opened again");
+        }
+        if ended.is_some()
+            || opening
+                .as_ref()
+                .is_some_and(|opening| !opening.is_of(begun))
+        {
+            *opening = None;
+            answering = Answering::SendsAway(self.send_away(answering)?);
+        }
+        if opening.is_none()
+            && let Some(begun) = readable(seen)
+        {
+            let (path, sender) = (self.arguments.path.clone(), self.sender.clone());
+            *opening = Some(Opening::begin(path, begun, sender)?);
+        }
+        Ok(answering)
+    }
+
+    /// Sends clients away from now on, and then gives back the memory of the reads.
+    fn send_away(&self, answering: Answering) -> anyhow::Result<Following> {
+        let reads = match answering {
+            Answering::SendsAway(following) => return Ok(following),
+            reads => reads.stop(),
+        };
+        let following = self.follow()?;
+        if let Some(follower) = reads {
+            follower.close();
+        }
+        Ok(following)
     }
 
     /// Answers reads from the directory from now on.
-    fn read(&self, before: Answering, follower: Arc<Follower>) -> anyhow::Result<Answering> {
-        before.stop();
+    fn read(
+        &self,
+        before: Answering,
+        follower: Arc<Follower>,
+        begun: u64,
+    ) -> anyhow::Result<Answering> {
+        drop(before.stop());
         let seen = self.turns.seen();
-        let caught_up = move || seen().and_then(|(_, followed)| followed.caught_up);
+        let caught_up = move || caught_up(seen(), begun);
         let bound = self.arguments.stale_reads.map(|age_max| AgeBound {
             age_max,
             caught_up: Arc::new(caught_up),
@@ -330,7 +375,7 @@ impl<'a> Hosting<'a> {
         match self.events.recv_timeout(BETWEEN_LOOKS) {
             Ok(Event::Request(request)) => Some(request),
             // Reads are not wanted any more.
-            Ok(Event::Turn(_) | Event::Reads(_)) | Err(RecvTimeoutError::Timeout) => None,
+            Ok(Event::Turn(_) | Event::Reads(..)) | Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => Some(Request::End),
         }
     }
@@ -423,67 +468,5 @@ fn ended(term: &Term, opened: &Opened) -> Option<Ended> {
         TermState::HandsOver => Some(Ended::HandsOver),
         TermState::Waits => Some(Ended::LeaseLost),
         TermState::Serves => None,
-    }
-}
-
-/// True if the same may succeed later: the store gave no answer, or another host was faster.
-fn is_passing(error: &anyhow::Error) -> bool {
-    let Some(error) = error.downcast_ref::<sardonyx::Error>() else {
-        return false;
-    };
-    let is_fenced = matches!(
-        error.downcast_ref(),
-        Some(OpenError::Store(RemoteLogError::Fenced { .. }))
-    );
-    is_fenced || may_pass(error)
-}
-
-/// True if the program can do better when it is started again: the disk may have room, for example.
-fn helps_a_restart(error: &anyhow::Error) -> bool {
-    let found = error.downcast_ref::<sardonyx::Error>();
-    let is_contradicted = found.is_some_and(|error| {
-        matches!(
-            error.downcast_ref(),
-            Some(
-                OpenError::StoreForked { .. }
-                    | OpenError::Lacking { .. }
-                    | OpenError::Store(RemoteLogError::BehindBoundary { .. })
-                    | OpenError::Store(RemoteLogError::UsedUp { .. })
-            )
-        ) || matches!(
-            error.downcast_ref(),
-            Some(RemoteLogError::BehindBoundary { .. } | RemoteLogError::UsedUp { .. })
-        )
-    });
-    !is_contradicted && of_error(error, &[]) != Exit::Found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sardonyx::Error;
-
-    #[test]
-    fn what_a_restart_does_not_mend_has_an_exit_code_of_its_own() {
-        let behind = RemoteLogError::BehindBoundary {
-            number: 2,
-            first: 7,
-        };
-        let hole = RemoteLogError::Hole {
-            number: 2,
-            found: 3,
-        };
-        for error in [behind, hole] {
-            let error = Error::from(OpenError::Store(error));
-            assert!(!helps_a_restart(&error.into()));
-        }
-        let locked = OpenError::Locked {
-            file: "LOCK".into(),
-            holders: Vec::new(),
-        };
-        assert!(helps_a_restart(&Error::from(locked).into()));
-        let stuck = anyhow::Error::from(Stuck(anyhow::anyhow!("a hole")));
-        let exit = of_error(&stuck, &[crate::sql_verbs::exit_of]);
-        assert_eq!((exit, exit.code()), (Exit::Stuck, 5));
     }
 }

@@ -11,6 +11,7 @@ mod otlp;
 #[path = "without_otlp.rs"]
 mod otlp;
 mod reads;
+mod stuck;
 mod turns;
 
 use crate::end_request::{Request, requests};
@@ -40,10 +41,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 use turns::Turns;
 
-pub use hosting::Stuck;
+pub use stuck::Stuck;
 
 /// With a store: when the host that serves gives no sign for so long, another takes over.
 const LEASE: Duration = Duration::from_secs(2);
+/// With any lease, reads may be bounded to this age.
+const STALE_READS_LEAST: Duration = Duration::from_secs(2);
 /// Between two looks whether what is followed can be followed still.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// For so long the store is asked when the database is opened and closed, before this host goes on otherwise.
@@ -64,7 +67,7 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 /// nothing.
 ///
 /// With --follow the database is one that another program of this host has open, such as a server. Clients read what that
-/// has committed, at most some milliseconds behind: each statement, or each transaction, one state. docs/followers.md says
+/// has committed, mostly some milliseconds behind: each statement, or each transaction, one state. docs/followers.md says
 /// more.
 ///
 /// Examples:
@@ -78,7 +81,7 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct Arguments {
     /// The database's directory, such as bank.sdx; made where absent
     path: PathBuf,
-    /// Read the database beside the program, or server, that has it open: what would change something is refused
+    /// Read the database beside the program, or server, that has it open: writes are rejected
     #[arg(long)]
     follow: bool,
     /// The configuration (TOML): docs/server.md
@@ -133,8 +136,8 @@ pub struct Arguments {
     /// answering after half of it [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads with what this one has, if that is at most so old, such as 5s
-    /// [default: send clients away]
+    /// With --store: while another host serves, answer reads with what this one has, if that is at most so old, such as 5s;
+    /// at least an eighth of the lease, or 2s [default: send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
     #[command(flatten)]
@@ -255,6 +258,7 @@ impl Arguments {
         };
         let refused = |error: sardonyx::Error| UsageError::Arguments(error.to_string());
         host.check().map_err(refused)?;
+        self.check_stale_reads(host.wait)?;
         let doors = Doors::open(&options)?;
         let (sender, events) = channel();
         let of_store = self.store.of_host(STORE_PATIENCE, host.wait);
@@ -270,6 +274,18 @@ impl Arguments {
         });
         self.tell(&doors, Some(&name), output)?;
         Hosting::new(self, name, doors, options, (sender, events), turns).run()
+    }
+
+    /// Refuses an age that a host which follows mostly exceeds between two looks at the store.
+    fn check_stale_reads(&self, lease: Duration) -> Result<(), UsageError> {
+        let least = (lease / 8).min(STALE_READS_LEAST);
+        match self.stale_reads {
+            Some(age) if age < least || age.is_zero() => Err(UsageError::Arguments(format!(
+                "--stale-reads {age:?} is too short: with this --lease a host asks the store seldom, and needs at least \
+                     {least:?}"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn serve(
@@ -401,16 +417,17 @@ fn next(
     requests: &Receiver<Request>,
     follower: Option<&Arc<Follower>>,
 ) -> Result<Request, sardonyx::Error> {
+    let Some(follower) = follower else {
+        // After an error no request can come any more.
+        return Ok(requests.recv().unwrap_or(Request::End));
+    };
     loop {
         match requests.recv_timeout(BETWEEN_LOOKS) {
             Ok(request) => return Ok(request),
-            // After an error no request can come any more.
             Err(RecvTimeoutError::Disconnected) => return Ok(Request::End),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if let Some(follower) = follower
-            && follower.has_ended()
-        {
+        if follower.has_ended() {
             follower.position()?;
         }
     }

@@ -77,7 +77,7 @@ pub struct Arguments {
     /// Print rows only: not how many they are, nor what was done
     #[arg(short, long)]
     quiet: bool,
-    /// Read the database beside the program that has it open: what would change something is refused
+    /// Read the database beside the program that has it open: writes are rejected
     #[arg(long, conflicts_with = "create")]
     follow: bool,
     /// Make the database if it is not there

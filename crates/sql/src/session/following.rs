@@ -27,7 +27,7 @@ impl Session {
                 );
                 begins.then(|| self.go_on_as_begun(statement)).flatten()
             }
-            // Nothing is listened to here.
+            // `LISTEN` is not supported on a follower, so there is nothing to end.
             Class::Write if matches!(statement.statement(), Some(Statement::UNLISTEN { .. })) => {
                 Some(Outcome::Done(Complete::of(Tag::plain("UNLISTEN"))))
             }

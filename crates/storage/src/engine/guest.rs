@@ -192,7 +192,8 @@ impl Guest {
                 before: before_group,
             });
         }
-        guest.published = before.published;
+        let published = before.published.into_iter().chain(guest.published);
+        guest.published = published.max_by_key(|end| end.group);
         Ok(arrival)
     }
 
@@ -203,7 +204,7 @@ impl Guest {
     ) -> Result<Arrival, GuestError> {
         let manifest = Manifest::read(&**home)?;
         let disk = find_for_reading(home, &manifest)?;
-        let sight = Cell::new(Sight::Unknown);
+        let (sight, at_arrival) = (Cell::new(Sight::Unknown), Cell::new(None));
         let published = || {
             if is_to_end() {
                 return Err(LogError::Closed.into());
@@ -213,7 +214,8 @@ impl Guest {
             if found.is_some_and(|end| end.is_newest(&manifest)) {
                 sight.set(Sight::End);
             }
-            Ok(found.map(|end| end.position))
+            at_arrival.set(found.map(|end| end.position));
+            Ok(at_arrival.get())
         };
         let Recovered { store, end, .. } = recover_beside(&disk, &manifest, options, &published)?;
         let sight = sight.get();
@@ -225,7 +227,7 @@ impl Guest {
             manifest,
             layout,
             end,
-            published: None,
+            published: at_arrival.get(),
         };
         Ok(Arrival {
             store,

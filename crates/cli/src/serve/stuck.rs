@@ -1,0 +1,73 @@
+//! Errors of a host, by what comes next: it tries again, is started again, or ends until somebody looks after it.
+
+use sardonyx::hosts::may_pass;
+use sardonyx_command::exit::{Exit, of_error};
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::remote_log::RemoteLogError;
+
+/// A host that can neither serve nor follow, whenever it is started again.
+#[derive(Debug, thiserror::Error)]
+#[error("this host can neither serve nor follow, and starting it again does not help: {0}")]
+pub struct Stuck(pub anyhow::Error);
+
+/// True if the same may succeed later: the store gave no answer, or another host was faster.
+pub fn is_passing(error: &anyhow::Error) -> bool {
+    let Some(error) = error.downcast_ref::<sardonyx::Error>() else {
+        return false;
+    };
+    let is_fenced = matches!(
+        error.downcast_ref(),
+        Some(OpenError::Store(RemoteLogError::Fenced { .. }))
+    );
+    is_fenced || may_pass(error)
+}
+
+/// True if the program can do better when it is started again: the disk may have room, for example.
+pub fn helps_a_restart(error: &anyhow::Error) -> bool {
+    let found = error.downcast_ref::<sardonyx::Error>();
+    let is_contradicted = found.is_some_and(|error| {
+        matches!(
+            error.downcast_ref(),
+            Some(
+                OpenError::StoreForked { .. }
+                    | OpenError::Lacking { .. }
+                    | OpenError::Store(RemoteLogError::BehindBoundary { .. })
+                    | OpenError::Store(RemoteLogError::UsedUp { .. })
+            )
+        ) || matches!(
+            error.downcast_ref(),
+            Some(RemoteLogError::BehindBoundary { .. } | RemoteLogError::UsedUp { .. })
+        )
+    });
+    !is_contradicted && of_error(error, &[]) != Exit::Found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx::Error;
+
+    #[test]
+    fn what_a_restart_does_not_mend_has_an_exit_code_of_its_own() {
+        let behind = RemoteLogError::BehindBoundary {
+            number: 2,
+            first: 7,
+        };
+        let hole = RemoteLogError::Hole {
+            number: 2,
+            found: 3,
+        };
+        for error in [behind, hole] {
+            let error = Error::from(OpenError::Store(error));
+            assert!(!helps_a_restart(&error.into()));
+        }
+        let locked = OpenError::Locked {
+            file: "LOCK".into(),
+            holders: Vec::new(),
+        };
+        assert!(helps_a_restart(&Error::from(locked).into()));
+        let stuck = anyhow::Error::from(Stuck(anyhow::anyhow!("a hole")));
+        let exit = of_error(&stuck, &[crate::sql_verbs::exit_of]);
+        assert_eq!((exit, exit.code()), (Exit::Stuck, 5));
+    }
+}
