@@ -446,6 +446,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
             }
         };
         wait_until(&|| followed().transactions > 0);
+        let begun = followed().begun;
         of_sleeper.is_cut_off.store(true, Ordering::SeqCst);
         insert(10..100);
         // A third directory puts a base there, and what is before is deleted.
@@ -471,6 +472,9 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
         of_sleeper.is_cut_off.store(false, Ordering::SeqCst);
         insert(100..110);
         wait_until(&|| followed().next_entry >= base.next_entry + 10);
+        // Its directory is another one: what was read of it is of no use.
+        assert!(followed().begun > begun);
+        wait_until(&|| followed().has_caught_up());
         stop.stop();
         assert!(!following.join().unwrap().unwrap());
     });
