@@ -23,27 +23,30 @@ fn is_large(bytes: usize) -> bool {
 unsafe impl GlobalAlloc for BySize {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller says.
         match is_large(layout.size()) {
+            // SAFETY: as the caller says.
             false => unsafe { MiMalloc.alloc(layout) },
+            // SAFETY: as the caller says.
             true => unsafe { System.alloc(layout) },
         }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller says.
         match is_large(layout.size()) {
+            // SAFETY: as the caller says.
             false => unsafe { MiMalloc.alloc_zeroed(layout) },
+            // SAFETY: as the caller says.
             true => unsafe { System.alloc_zeroed(layout) },
         }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the block is of the allocator that this size has chosen.
         match is_large(layout.size()) {
+            // SAFETY: the block is this allocator's, as its size says.
             false => unsafe { MiMalloc.dealloc(block, layout) },
+            // SAFETY: the block is this allocator's, as its size says.
             true => unsafe { System.dealloc(block, layout) },
         }
     }
