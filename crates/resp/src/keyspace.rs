@@ -57,7 +57,7 @@ struct Own {
     shared: Arc<Shared>,
 }
 
-/// What the commands of all sessions share.
+/// The state that the commands of all sessions share.
 pub(crate) struct Shared {
     pub numbers: Numbers,
     /// Of the newest key.
@@ -163,7 +163,7 @@ impl Keyspace {
         })
     }
 
-    /// Whether all that would change something is refused.
+    /// True if all writes are rejected.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(self.store, Store::Followed(_))
     }
@@ -274,7 +274,7 @@ impl Keyspace {
     ) -> Result<Outcomes, Error> {
         let own = match &self.store {
             Store::Own(own) => own,
-            // What is not to be seen does not change there.
+            // Rows that are not to be seen do not change there.
             Store::Followed(keys) => return Ok(keys.answer(&requests)),
         };
         match own.ask(requests, lane)? {
@@ -283,7 +283,7 @@ impl Keyspace {
         }
     }
 
-    /// What the commands of all sessions share.
+    /// The state that the commands of all sessions share.
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -304,7 +304,7 @@ impl Keyspace {
         let shared = Arc::clone(&self.shared);
         let thread = std::thread::Builder::new().name("checkpoint-asked".into());
         let spawned = thread.spawn(move || {
-            // What it says is kept by the engine: `Tables::checkpoint_failure`.
+            // The engine keeps the reason: `Tables::checkpoint_failure`.
             if tables.checkpoint().is_ok() {
                 let now = crate::session::system_time();
                 shared.checkpointed.store(now, Ordering::Relaxed);

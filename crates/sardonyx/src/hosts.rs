@@ -428,7 +428,7 @@ impl Host {
             self.begin_to_follow()?;
         }
         while let Some((replica, follower)) = &mut self.following {
-            // What comes while it is asked is not in the answer.
+            // An entry that comes while it is asked is not in the answer.
             let caught_up = CaughtUp::now(self.begun);
             match follower.look() {
                 Ok(Some(entry)) => {

@@ -16,7 +16,7 @@ pub struct Lease {
     of: Arc<OfHost>,
 }
 
-/// What a server knows of the host that it is of.
+/// The host of a server, as the server knows it.
 #[derive(Clone, Default)]
 struct OfHost {
     host: Option<SeesHost>,

@@ -30,10 +30,10 @@ const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 const BETWEEN_LOOKS_MOST: Duration = Duration::from_millis(10);
 
-/// How sessions read what is followed.
+/// The way in which sessions read tables that are followed.
 #[derive(Clone, Default)]
 pub struct FollowOptions {
-    /// What is read is at most so old, or else refused (`57P03`); by default whatever there is.
+    /// A read of an older state is refused (`57P03`); by default any state is read.
     pub bound: Option<AgeBound>,
     /// Says in a sentence where changes are to be made, for those whose changes are refused.
     pub says_who_writes: Option<SaysWhoWrites>,
@@ -71,7 +71,7 @@ pub(crate) struct Followed {
     newest: Mutex<Newest>,
 }
 
-/// What is here is older than is allowed.
+/// The state here is older than is allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("this host {}, and at most {age_max:?} is allowed: read it from the host that serves", told(.behind))]
 struct TooOld {
@@ -117,7 +117,7 @@ impl Followed {
         let space = snapshot.space();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Weak::ptr_eq(&newest.space, &Arc::downgrade(space)) {
-            // What plans know is digested once for each snapshot, whatever number of statements read it. If an older one
+            // The catalogue is digested once for each snapshot, whatever number of statements read it. If an older one
             // comes behind a newer one, both get versions of their own.
             let catalogue = digest(&&**space)?;
             if newest.version == 0 || newest.catalogue != catalogue {
@@ -182,7 +182,7 @@ impl Followed {
             return Some(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
         match self.follower.snapshot_as_of(caught_up) {
-            // What had come by then is published, and is looked for in some milliseconds.
+            // All that had come by then is published, and is looked for in some milliseconds.
             Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => None,
             taken => Some(taken),
         }

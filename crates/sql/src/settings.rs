@@ -58,7 +58,7 @@ const KNOWN: [(&str, &str); 41] = [
 
 /// Whether transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
-/// Whether the database is one that another program has open, and this process follows.
+/// True if another program has the database open, and this process follows it.
 const FOLLOWS: &str = "in_hot_standby";
 /// How long a statement may take.
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
@@ -201,7 +201,7 @@ impl Settings {
         }
     }
 
-    /// Those of a session that follows: its transactions only read.
+    /// The defaults of a session that follows: its transactions only read.
     pub fn follow(&mut self) {
         let values = self.values_mut();
         for name in [FOLLOWS, READ_ONLY] {
@@ -210,7 +210,7 @@ impl Settings {
         values.read_limits();
     }
 
-    /// Whether they are of a session that follows.
+    /// True if they are of a session that follows.
     pub fn follows(&self) -> bool {
         self.values().initial.contains_key(FOLLOWS)
     }

@@ -83,7 +83,7 @@ pub fn caught_up(seen: Option<Seen>, begun: u64) -> Option<(Instant, Duration)> 
     Some((caught_up.at, caught_up.age()))
 }
 
-/// What answers clients while another host serves.
+/// The answers to clients while another host serves.
 pub enum Answering {
     /// They are sent away.
     SendsAway(Following),

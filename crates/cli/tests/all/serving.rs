@@ -13,7 +13,7 @@ pub struct Serving {
     pub log: Receiver<String>,
     /// Where PostgreSQL's clients are served.
     pub postgres: String,
-    /// Where Redis' clients are served, and those of HTTP, if that was asked for.
+    /// The addresses of Redis' clients, and of HTTP, if they were asked for.
     pub redis: Option<String>,
     pub http: Option<String>,
     /// Its name, of a host of a store.

@@ -89,7 +89,7 @@ impl Numbers {
             let wanted = wanted.build().ok()?;
             let named = state.definitions().iter().enumerate();
             let mut named = named.filter(|(_, definition)| definition.name == name);
-            // What is no table may have the same name, and has no rows.
+            // A view may have the same name, and has no rows.
             let (number, there) = named.find_map(|(number, _)| {
                 let number = u16::try_from(number).ok()?;
                 Some((number, state.row_schema(number)?))

@@ -1,9 +1,9 @@
-//! How far a host follows, for other threads to look at.
+//! The progress of a host that follows, for other threads to look at.
 
 use super::clock;
 use std::time::{Duration, Instant};
 
-/// How far a host follows. The default: it has not begun to, or serves.
+/// The progress of a host that follows. The default: it has not begun to, or serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Followed {
     /// Entries of the store's log before this number are here.
@@ -13,7 +13,7 @@ pub struct Followed {
     /// When the last entry was made, in microseconds since 1970, UTC.
     pub time: u64,
     /// The number of times that this host began to follow. Each time it may cut off what another host went on without: then
-    /// whoever read the directory before has to read it anew.
+    /// readers of the directory have to read it anew.
     pub begun: u64,
     /// The last moment at which the store had nothing more. `None`: there was none yet.
     pub caught_up: Option<CaughtUp>,

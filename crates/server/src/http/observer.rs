@@ -54,7 +54,7 @@ impl Observer {
         }
     }
 
-    /// Whether clients can be served. Waits for nothing.
+    /// True if clients can be served. Waits for nothing.
     pub fn readiness(&self) -> Readiness {
         self.observed.readiness(self.is_stopping())
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum Observed {
     /// Tables in main memory.
     Tables(Arc<Tables>),
-    /// Those of another program.
+    /// Tables of another program.
     Follower(Arc<Follower>),
 }
 
@@ -23,7 +23,7 @@ impl Observed {
         tables.or_else(|| database.follower().cloned().map(Observed::Follower))
     }
 
-    /// Whether clients can be served. Waits for nothing.
+    /// True if clients can be served. Waits for nothing.
     pub fn readiness(&self, is_stopping: bool) -> Readiness {
         match self {
             Observed::Tables(tables) => reading::readiness(tables, is_stopping),

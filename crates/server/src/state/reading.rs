@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// What the engine counts.
+    /// The engine's counts.
     fn of_engine(tables: &Tables) -> State {
         let statistics = tables.statistics();
         let engine = tables.engine();
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// Whether clients can be served. Waits for nothing.
+/// True if clients can be served. Waits for nothing.
 pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
     let engine = tables.engine();
     let mut obstacles = Vec::new();

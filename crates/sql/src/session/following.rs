@@ -13,7 +13,7 @@ use crate::result::{Complete, Outcome, Tag};
 use sqlparser::ast::{Set, Statement, TransactionAccessMode, TransactionMode};
 
 impl Session {
-    /// What comes of a statement that does not only read, or that a transaction without `BEGIN` makes one with it; `None`
+    /// The outcome of a statement that does not only read, or that a transaction without `BEGIN` makes one with it; `None`
     /// if it runs as anywhere.
     pub(super) fn handle_following(&mut self, statement: &Prepared) -> Option<Outcome> {
         match statement.class() {
@@ -45,7 +45,7 @@ impl Session {
         Outcome::Failed(error)
     }
 
-    /// `BEGIN` behind statements that nobody ended: they belong to the transaction.
+    /// `BEGIN` behind statements that no client ended: they belong to the transaction.
     fn go_on_as_begun(&mut self, statement: &Prepared) -> Option<Outcome> {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return None;
@@ -61,7 +61,7 @@ impl Session {
     }
 }
 
-/// Whether a statement asks for a transaction that writes.
+/// True if a statement asks for a transaction that writes.
 fn asks_to_write(statement: &Prepared) -> bool {
     let modes = match statement.statement() {
         Some(

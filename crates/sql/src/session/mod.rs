@@ -501,7 +501,7 @@ impl Session {
                 if matches!(self.state.transaction, TransactionState::Idle)
                     && !matches!(steps.get(1), Some(Step::Sync))
                 {
-                    // What belongs together with it is still to come.
+                    // More statements of this flight follow.
                     self.state.begin_implicit();
                 }
                 let span = spans::statement(statement);

@@ -77,7 +77,7 @@ fn a_statement_reads_what_is_committed_and_a_transaction_reads_one_state() {
     assert_eq!(query(&mut open, all).unwrap(), ["one"]);
     run(&mut open, "commit").unwrap();
     assert_eq!(query(&mut open, all).unwrap(), ["uno", "two"]);
-    // What is sent together is of one state, too: the writer commits between its statements.
+    // Statements that are sent together read one state, too: the writer commits between them.
     let mut steps = flight(&mut reader, "select count(*) from t").unwrap();
     steps.pop();
     let count = |outcomes: Vec<Outcome>| match &outcomes[0] {
@@ -295,7 +295,7 @@ fn a_session_says_that_it_only_reads_and_cannot_be_set_to_write() {
     };
     let begun = Session::new(both.followed.clone(), begins);
     assert_eq!(begun.unwrap_err().code, "0A000");
-    // Where it is written nothing has changed.
+    // Nothing has changed at its place.
     let mut writer = both.fresh.session();
     assert_eq!(shown(&mut writer), ["off"; 3]);
     assert_eq!(
@@ -404,7 +404,7 @@ fn an_end_of_following_is_an_error_of_every_statement() {
     let mut reader = both.reader();
     run(&mut reader, "begin; select * from t").unwrap();
     both.follower.close();
-    // What was read stays readable.
+    // The rows that were read stay readable.
     assert_eq!(query(&mut reader, "select count(*) from t").unwrap(), ["0"]);
     run(&mut reader, "commit").unwrap();
     assert_eq!(code(&mut reader, "select * from t"), "57P01");
