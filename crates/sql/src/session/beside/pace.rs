@@ -1,11 +1,14 @@
 //! The pace at which a statement changes many rows. It commits each of its calls without waiting for the disk, so it could
 //! fill the log faster than the disk takes it; then every small transaction would wait behind megabytes. So a call begins
-//! when the rows before the last slice are durable: the disk is kept busy, and has little to do before a small transaction.
+//! when all but the last [`ROWS`] rows are durable: the disk is kept busy, and has little to do before a small transaction.
 
 use sardonyx::Ticket;
 use sardonyx_base::waiting::{Interrupt, interruptible};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+
+/// So many rows are about a hundred kilobytes of log, if they are not long.
+const ROWS: usize = 500;
 
 /// The durability of the calls that a statement has made.
 #[derive(Debug, Default)]
@@ -17,11 +20,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A call has changed so many rows. If they end a slice, this waits for the slice before. An interrupt ends the wait; a
-    /// log that failed tells the next call.
-    pub fn after(&self, rows: usize, slice: usize, ticket: Ticket<()>, interrupt: &Arc<Interrupt>) {
+    /// A call has changed so many rows, which may be long. If there are many by now, this waits for those before. An
+    /// interrupt ends the wait; a log that failed tells the next call.
+    pub fn after(&self, rows: usize, long: bool, ticket: Ticket<()>, interrupt: &Arc<Interrupt>) {
         let rows = self.rows.get() + rows;
-        if rows < slice {
+        if rows < ROWS && !long {
             self.rows.set(rows);
             return;
         }

@@ -336,6 +336,12 @@ impl<'w> Whole<'w> {
                 true => &all_come[..slice_of(all_come, self.limits.slice)],
                 false => &[],
             };
+            let (rows, left) = match gone.is_empty() {
+                false => (gone.len(), all_gone.len()),
+                true => (come.len(), all_come.len()),
+            };
+            // A slice of fewer rows ends at the bound on bytes.
+            let is_long = rows < self.limits.slice.min(left);
             let turn = self.turn()?;
             let (done, durable) = turn.run_later(|tx| {
                 let goes_on = || !tables.has_waiting();
@@ -347,7 +353,7 @@ impl<'w> Whole<'w> {
             }
             tables.let_others_go_first(OTHERS_FIRST);
             let interrupt = &self.with.context.interrupt;
-            self.pace.after(done, self.limits.slice, durable, interrupt);
+            self.pace.after(done, is_long, durable, interrupt);
             self.limits.pause(&self.with)?;
         }
         Ok(changes.taken)
