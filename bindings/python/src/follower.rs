@@ -73,7 +73,7 @@ impl Follower {
         Ok(TablesSnapshot::new(snapshot.map_err(Failure::from)?))
     }
 
-    /// How far it is: what ``Tables.position()`` of the program that writes says, or said some milliseconds ago.
+    /// The position up to which this has read; the writer's ``Tables.position()`` is mostly some milliseconds ahead.
     fn position(&self, py: Python<'_>) -> PyResult<String> {
         let follower = self.open()?;
         let position = py.detach(|| follower.position());

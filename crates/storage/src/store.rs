@@ -183,7 +183,7 @@ impl PageStore {
         self.sparse = sparse;
     }
 
-    /// What the store grows by from now on is in small pages. The first touch of a huge one takes up to some
+    /// From now on the store grows by small pages. The first touch of a huge one takes up to some
     /// milliseconds, which a transaction would wait for.
     fn set_small_pages(&mut self) {
         self.small_pages = true;

@@ -7,7 +7,7 @@ use sardonyx::{Follower, Options, Tables};
 use sardonyx_resp::{Keyspace, Session, SessionOptions};
 use std::sync::Arc;
 
-/// Another program's sight of a database, which looks when it is told to.
+/// A database as another program sees it, which looks at each call of `look` alone.
 struct Sight {
     follower: Arc<Follower>,
     keyspace: Arc<Keyspace>,

@@ -160,7 +160,7 @@ impl Session {
         self.state.fail();
     }
 
-    /// Checks that data may be copied in, of which a client is told before it sends them.
+    /// Checks that data may be copied in. A refusal reaches the client before it sends data.
     ///
     /// # Errors
     /// `25006` if the database is one that another program has open.

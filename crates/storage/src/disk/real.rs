@@ -46,7 +46,7 @@ pub struct RealDisk {
     root: PathBuf,
     /// Whether nothing is made or changed.
     for_reading: bool,
-    /// Whether all is read through the page cache.
+    /// True if all files are read through the page cache.
     shares_reads: bool,
 }
 
