@@ -10,6 +10,8 @@ sums are compared after all runs of an engine. Processes of the scheduler's idle
 so that both engines see the disk with the same face; `--awake nice` takes one of nice 19, which is given processors' time that
 others want, and `--awake none` none.
 
+Beside each rate stands the processor time that the engine's processes took for a transaction (`/proc/PID/stat`).
+
 `--floor` runs pgbench also against a server that does nothing (`cargo build --release -p sardonyx-server --example
 answers_at_once`): more than with that no database can reach here.
 """
@@ -74,8 +76,25 @@ class PostgreSQL:
             command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.directory)
 
+    def ticks(self):
+        first = int((self.directory / "data" / "postmaster.pid").read_text().split()[0])
+        living = subprocess.run(["pgrep", "-P", str(first)], capture_output=True, text=True).stdout.split()
+        # A backend that ended has left its time to the process that began it.
+        return ticks(first, with_ended=True) + sum(ticks(one) for one in living)
+
     def end(self):
         self.run("pg_ctl", "-D", str(self.directory / "data"), "-w", "-m", "fast", "stop")
+
+
+def ticks(process, with_ended=False):
+    """The processor time of a process in the kernel's ticks, if asked with that of its children that have ended."""
+    try:
+        stat = pathlib.Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return 0
+    # Behind the name in parentheses the third field comes first.
+    fields = stat.rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_ended else 13]))
 
 
 class Nothing:
@@ -85,6 +104,9 @@ class Nothing:
         self.process = subprocess.Popen([program, "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
         host, _, port = self.process.stdout.readline().strip().rpartition(":")
         self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="none", PGSSLMODE="disable")
+
+    def ticks(self):
+        return ticks(self.process.pid)
 
     def end(self):
         self.process.kill()
@@ -99,6 +121,9 @@ class Sardonyx:
         host, port = self.server.address("postgres")
         self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank")
 
+    def ticks(self):
+        return ticks(self.server.process.pid)
+
     def end(self):
         self.server.end()
 
@@ -110,12 +135,15 @@ def dsn(engine):
 
 def pgbench(engine, arguments):
     command = ["pgbench", "-n", "--max-tries=1000", *map(str, arguments)]
+    before = engine.ticks()
     ran = subprocess.run(command, env=engine.environment, capture_output=True, text=True)
+    spent = (engine.ticks() - before) / os.sysconf("SC_CLK_TCK")
     rate = re.search(r"tps = ([0-9.]+)", ran.stdout)
+    done = re.search(r"number of transactions actually processed: (\d+)", ran.stdout)
     failed = re.search(r"number of failed transactions: (\d+)", ran.stdout)
-    if ran.returncode or not rate or (failed and failed[1] != "0"):
+    if ran.returncode or not rate or not done or (failed and failed[1] != "0"):
         sys.exit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
-    return float(rate[1])
+    return float(rate[1]), spent * 1e6 / max(int(done[1]), 1)
 
 
 def load(name, engine, scale):
@@ -186,13 +214,24 @@ def main():
                 if only and name not in only:
                     continue
                 rates = {engine: [] for engine in engines}
+                processor = {engine: [] for engine in engines}
                 for _ in range(arguments.rounds):
                     for engine in engines:
                         threads = min(clients, 2)
                         told = ["-c", clients, "-j", threads, "-T", arguments.seconds, "-D", f"scale={arguments.scale}", *options]
-                        rates[engine].append(pgbench(engines[engine], told))
+                        rate, spent = pgbench(engines[engine], told)
+                        rates[engine].append(rate)
+                        processor[engine].append(spent)
                 ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
-                results.append({"work": name, "clients": clients, "rates": rates, "ratio": statistics.median(ratios)})
+                results.append(
+                    {
+                        "work": name,
+                        "clients": clients,
+                        "rates": rates,
+                        "processor_microseconds": processor,
+                        "ratio": statistics.median(ratios),
+                    }
+                )
                 print(f"{name}: {statistics.median(ratios):.2f} x", file=sys.stderr)
             for name in loaded:
                 told = sums(engines[name])
@@ -208,13 +247,15 @@ def main():
         print(json.dumps({"scale": arguments.scale, "seconds": arguments.seconds, "results": results, "sums": good}))
     else:
         names = "".join(f"{name:>30}" for name in engines)
-        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}")
+        times = "".join(f"{name + ', us':>16}" for name in engines)
+        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}{times}")
         for result in results:
             shown = []
             for rates in result["rates"].values():
                 shown.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})")
             columns = "".join(f"{one:>30}" for one in shown)
-            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}")
+            times = "".join(f"{statistics.median(one):>16,.1f}" for one in result["processor_microseconds"].values())
+            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}{times}")
         print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")
     sys.exit(0 if good else 1)
 
