@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""One interactive transaction of many statements, each in a flight of its own, on Sardonyx and PostgreSQL in one run.
+
+    bench/clients/long_transaction.py [--statements N,N] [--rounds N] [--json]
+
+A client (psycopg) begins a transaction, sends so many INSERT, UPDATE or SELECT statements of one row each, one after the
+other, and commits. Shown are the seconds of each, the median of the rounds. Linear cost is the same time per statement
+for each number of statements.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+import psycopg
+
+from compare import PostgreSQL, Sardonyx, dsn
+
+WORK = {
+    "insert": lambda number: (b"INSERT INTO rows VALUES (%s, %s, 'text')", (number, number)),
+    "update": lambda number: (b"UPDATE rows SET n = n + 1 WHERE id = %s", (number,)),
+    "select": lambda number: (b"SELECT n FROM rows WHERE id = %s", (number,)),
+}
+
+
+def run(at, name, statements):
+    """Seconds of one transaction; the rows that its statements told of are counted."""
+    with psycopg.connect(at, autocommit=True) as connection, connection.cursor() as cursor:
+        if name == "insert":
+            cursor.execute("DROP TABLE IF EXISTS rows")
+            cursor.execute("CREATE TABLE rows (id int PRIMARY KEY, n int, t text)")
+        started = time.monotonic()
+        cursor.execute("BEGIN")
+        told = 0
+        for number in range(statements):
+            cursor.execute(*WORK[name](number))
+            told += cursor.rowcount
+        cursor.execute("COMMIT")
+        spent = time.monotonic() - started
+    if told != statements:
+        sys.exit(f"{name}: {statements} statements told of {told} rows")
+    return spent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--statements", default="10000", help="how many, separated by commas")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--directory", default=None, help="on the disk that is to be measured")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
+        os.chmod(place, 0o755)
+        place = pathlib.Path(place)
+        engines = {"Sardonyx": Sardonyx(place / "bank.sdx"), "PostgreSQL": PostgreSQL(place / "postgresql")}
+        try:
+            for statements in map(int, arguments.statements.split(",")):
+                times = {name: {engine: [] for engine in engines} for name in WORK}
+                for _ in range(arguments.rounds):
+                    for engine in engines:
+                        for name in WORK:
+                            times[name][engine].append(run(dsn(engines[engine]), name, statements))
+                for name, seconds in times.items():
+                    results.append({"work": name, "statements": statements, "seconds": seconds})
+        finally:
+            for engine in engines.values():
+                engine.end()
+    if arguments.json:
+        print(json.dumps(results))
+        return
+    print(f"{'seconds':<10}{'statements':>12}" + "".join(f"{engine:>14}" for engine in ("Sardonyx", "PostgreSQL")))
+    for one in results:
+        shown = "".join(f"{statistics.median(seconds):>14.2f}" for seconds in one["seconds"].values())
+        print(f"{one['work']:<10}{one['statements']:>12,}{shown}")
+
+
+if __name__ == "__main__":
+    main()
