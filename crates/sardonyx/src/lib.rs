@@ -256,7 +256,7 @@ pub mod declared {
     pub use sardonyx_storage::store::PageRead;
 }
 
-/// The README's programs are compiled with the tests of the documentation.
+/// The programs of README and of two guides are compiled with the tests of the documentation.
 #[cfg(all(
     doctest,
     not(shuttle),
@@ -266,3 +266,25 @@ pub mod declared {
 ))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The guide to tables.
+#[cfg(all(
+    doctest,
+    not(shuttle),
+    feature = "memory",
+    feature = "operations",
+    feature = "nodes"
+))]
+#[doc = include_str!("../../../docs/tables.md")]
+struct TablesGuide;
+
+/// The guide to nodes.
+#[cfg(all(
+    doctest,
+    not(shuttle),
+    feature = "memory",
+    feature = "operations",
+    feature = "nodes"
+))]
+#[doc = include_str!("../../../docs/nodes.md")]
+struct NodesGuide;
