@@ -1,5 +1,5 @@
 //! The same against a real store, of which SARDONYX_STORE names a place, with endpoint and credentials in the environment
-//! (CONTRIBUTING.md has the commands that start one):
+//! (docs/testing.md has the commands that start one):
 //!
 //! ```text
 //! SARDONYX_STORE=s3://bank/test cargo test -p sardonyx-remote --test all real -- --ignored --nocapture
