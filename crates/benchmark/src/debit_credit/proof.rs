@@ -1,7 +1,7 @@
 //! The proof of a run's outcome: the four sums are equal, and every acknowledged transaction is in
 //! the history exactly once.
 //!
-//! Source: `docs/architecture.md`, "What every way is measured by".
+//! Source: `docs/architecture.md`, "Cross-cutting concerns: Measuring".
 
 use crate::debit_credit::model::Sums;
 use crate::debit_credit::run::client_and_number;
