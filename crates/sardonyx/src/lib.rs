@@ -34,7 +34,7 @@
 //!
 //! # One database, several ways in
 //!
-//! A database is a directory. It is opened in the way that fits its data, one way at a time:
+//! A database is a directory. Open it in the way that fits its data, one way at a time:
 //!
 //! | | you write | feature |
 //! | --- | --- | --- |
@@ -60,8 +60,8 @@
 //!
 //! # Errors
 //!
-//! There is one [`Error`]: its variants say what can be done ([`Error::Conflict`]: run it again), its text
-//! says what happened. What a closure returns undoes its transaction, and is returned by `run`:
+//! There is one [`Error`]. Its variants say what to do ([`Error::Conflict`]: run it again), its text what happened. An
+//! error of a closure undoes its transaction, and `run` returns it:
 //!
 //! ```
 //! # use sardonyx::{Error, Tables, record};
@@ -95,21 +95,21 @@
 //!
 //! # Sharing
 //!
-//! A handle is shared between threads by reference or in an `Arc`, and closed through it: `close` ends the
-//! database for all, and what is called afterwards says [`Error::Closed`]. Inside a transaction use the
-//! transaction: calling the database there would wait for itself, so it says [`Error::Nested`].
+//! Share a handle between threads by reference or in an `Arc`. `close` ends the database for all of them, and later calls
+//! return [`Error::Closed`]. Inside a transaction, use the transaction: a call of the database would wait for itself, so
+//! it returns [`Error::Nested`].
 //!
 //! # Several hosts
 //!
-//! With its log in a store that others keep ([`Options::store`]) a database outlives its host: [`hosts`] follow that log,
-//! and one takes over when the one that served is gone.
+//! With its log in a store ([`Options::store`]), a database outlives its host: [`hosts`] follow that log, and one takes
+//! over when the primary fails.
 //!
 //! # Features
 //!
 //! `memory`, `operations` and `nodes` add the other ways; `harness` tests operations of your own. Without them a program
 //! builds the least.
 //!
-//! How it works inside: `docs/architecture.md` in the repository.
+//! Implementation: `docs/architecture.md` in the repository.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");

@@ -1,4 +1,4 @@
-//! How to open a database. The defaults suit most; every value is checked when opening.
+//! Options for opening a database. The defaults suit most; opening checks every value.
 
 mod checks;
 
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How to open a database, in whichever way: what is common to all ways first, then what one of them has.
+/// Options for opening a database: first those common to all ways, then those of one way.
 ///
-/// A database is one directory. Open it as tables, as memory or as operations, one way at a time: tables and
-/// operations belong to the process that opened them, memory is shared by all processes that open it as
-/// memory. What is opened in a way that does not go with another is refused ([`Error::Locked`]).
+/// A database is one directory. Open it as tables, as memory or as operations, one way at a time. Tables and operations
+/// belong to the process that opened them; processes that open memory share it. An opening in another way meanwhile is
+/// refused ([`Error::Locked`]).
 ///
 /// ```
 /// use sardonyx::{Options, Shape};
@@ -39,7 +39,7 @@ pub struct Options {
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
     pub(crate) snapshot_bytes_max: Option<u64>,
-    /// The number that there may be, and bytes that they may keep.
+    /// Bounds on their number and on the bytes that they keep.
     pub(crate) open_transactions: [usize; 2],
     create: bool,
     #[cfg(feature = "memory")]
@@ -54,7 +54,7 @@ impl Default for Options {
     }
 }
 
-/// What is common to all ways.
+/// Options common to all ways.
 impl Options {
     /// The defaults.
     pub fn new() -> Self {
@@ -72,15 +72,15 @@ impl Options {
         }
     }
 
-    /// How the stages are laid out on threads; the default follows the number of processors. Operations
-    /// have no stages for input and output: to them it says whether there are threads for the log and the
-    /// checkpoints. Memory always has them.
+    /// The layout of the stages on threads; the default follows the number of processors. Operations have no stages for
+    /// input and output; for them it decides between threads and no threads for the log and the checkpoints. Memory
+    /// always has these threads.
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// When a commit group is closed; the default adapts to the load and the disk.
+    /// The rule by which a commit group is closed; the default adapts to the load and the disk.
     pub fn group_policy(mut self, policy: GroupPolicy) -> Self {
         self.storage.policy = policy;
         self
@@ -92,11 +92,10 @@ impl Options {
         self
     }
 
-    /// The most bytes of redo records that one transaction on tables or memory may have: what it changes, and 8
-    /// bytes for each range of consecutive bytes. Unless chosen, as much as there is memory for and the log can
-    /// take: its largest size but for three segments (on memory, two). At most 4 GiB less a page. On memory a
-    /// larger bound than the log can take raises the log's largest size for this opening. Operations, and
-    /// tables with a store, have [`GroupLimits::transaction_bytes`].
+    /// The most bytes of redo records that one transaction on tables or memory may have: the changed bytes, and 8 bytes
+    /// for each range of consecutive bytes. By default memory and the log are the bound: the log's largest size less
+    /// three segments (on memory, two). At most 4 GiB less a page. On memory, a bound beyond the log's largest size
+    /// raises that size for this opening. Operations, and tables with a store, have [`GroupLimits::transaction_bytes`].
     pub fn transaction_bytes(mut self, bytes: u64) -> Self {
         self.storage.transaction_bytes_max = bytes;
         #[cfg(feature = "memory")]
@@ -120,84 +119,83 @@ impl Options {
         self
     }
 
-    /// Bytes with which the log of a new database begins (default 256 KiB); it grows from there.
+    /// The first size of a new database's log, in bytes (default 256 KiB); it grows with use.
     pub fn log_bytes_first(mut self, bytes: u64) -> Self {
         self.storage.log_bytes_first = bytes;
         self
     }
 
-    /// A checkpoint begins after so many bytes of log (default: four times of what the database stores, at least 64 MiB and
-    /// at most three eighths of the log).
+    /// The bytes of log after which a checkpoint begins (default: four times the stored bytes, at least 64 MiB and at
+    /// most three eighths of the log).
     pub fn checkpoint_interval_bytes(mut self, bytes: u64) -> Self {
         self.storage.checkpoint_interval_bytes = Some(bytes);
         self
     }
 
-    /// A checkpoint begins after so many transactions, too (default: bytes of log alone count).
+    /// The transactions after which a checkpoint begins, too (default: only bytes of log count).
     pub fn checkpoint_interval_transactions(mut self, transactions: u64) -> Self {
         self.storage.checkpoint_interval_transactions = Some(transactions);
         self
     }
 
-    /// For how long a close may finish a checkpoint, or take one if there is much to redo (default 10 s;
-    /// zero for none), so that the next opening is quick.
+    /// The time that a close may spend on finishing a checkpoint, or on taking one if there is much to redo (default 10
+    /// s; zero for none). It shortens the next opening.
     pub fn closing_checkpoint(mut self, time: Duration) -> Self {
         self.storage.closing_checkpoint = time;
         self
     }
 
-    /// For how long an opening waits while others have the database open in a way that does not go with
-    /// this one (default: not at all); then it is refused ([`Error::Locked`]), with the processes that have
-    /// it.
+    /// The time for which an opening waits while other processes have the database open in a way that excludes this one
+    /// (default: none). Then it is refused ([`Error::Locked`]), with the names of these processes.
     pub fn wait_for_lock(mut self, wait: Duration) -> Self {
         self.storage.wait_for_lock = wait;
         self
     }
 
-    /// The most bytes of pages in memory (default 1 TiB of address space; memory is taken only as
-    /// the data grows). The checkpointer's copy takes as much again.
+    /// The most bytes of pages in memory (default 1 TiB of address space; memory is taken as the data grows). The
+    /// checkpointer's copy takes as much again.
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
         self.storage.memory_bytes_max = bytes;
         self
     }
 
-    /// The most bytes of memory for pages that changed while a [`Snapshot`](crate::Snapshot) is there, those of
-    /// indexes among them (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less).
-    /// Each page that changes is kept once for all snapshots that need it. At the bound the oldest snapshot is
-    /// ended; transactions never wait. For tables and operations.
+    /// The most bytes of memory for pages, of rows and of indexes, that change while a [`Snapshot`](crate::Snapshot)
+    /// exists (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less). A changed page is kept once
+    /// for all snapshots that need it. At the bound, the oldest snapshot is ended; transactions never wait. For tables
+    /// and operations.
     pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
         self.snapshot_bytes_max = Some(bytes);
         self
     }
 
-    /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins,
-    /// the oldest is ended: its verbs and its commit say [`Error::Limit`], by a
-    /// [`TransactionEnded`](crate::errors::TransactionEnded). So those that a program forgets do no harm. At least 1.
+    /// The most [open transactions](crate::OpenTransaction) of tables (default 10,000). When one more begins, the oldest
+    /// is ended: its verbs and its commit return [`Error::Limit`], by a
+    /// [`TransactionEnded`](crate::errors::TransactionEnded). So forgotten transactions do no harm. At least 1.
     pub fn open_transactions_max(mut self, number: usize) -> Self {
         self.open_transactions[0] = number;
         self
     }
 
     /// The most bytes that the [open transactions](crate::OpenTransaction) of tables keep together (default 1 GiB): their
-    /// changes, and notes of what they read; one of them, a quarter of that. An operation for which one would need more is
-    /// [`Error::Limit`] and does nothing; what the transaction did before can be committed. When all together would need
-    /// more, the oldest other one is ended, as by [`Options::open_transactions_max`]; its memory is free when the program
-    /// drops it. Ended ones that a program holds keep at most as much again: beyond that, an operation that needs more is
-    /// [`Error::Limit`], until some are dropped. The old versions of pages that they read have a bound of their
-    /// own, [`Options::snapshot_bytes_max`]. At least 64 KiB.
+    /// changes, and notes of their reads. One of them may have a quarter of that. An operation beyond that quarter
+    /// returns [`Error::Limit`] and does nothing; earlier changes of the transaction can be committed. At the common
+    /// bound, the oldest other transaction is ended, as by [`Options::open_transactions_max`]; its memory is free when
+    /// the program drops it. Ended ones that a program holds keep at most as much again. Beyond that, an operation that
+    /// needs more returns [`Error::Limit`] until some are dropped. Old versions of pages have a bound of their own,
+    /// [`Options::snapshot_bytes_max`]. At least 64 KiB.
     pub fn open_transactions_bytes_max(mut self, bytes: u64) -> Self {
         self.open_transactions[1] = usize::try_from(bytes).unwrap_or(usize::MAX);
         self
     }
 
-    /// Leaves the checkpoints to those who follow the log in the store ([`Options::store`]): no second copy of the data in
-    /// this process, and no backup in this directory. The log here goes up to what the store has, when room is wanted.
-    /// An opening that needs more than is left begins anew from the store, as a new directory does: from the newest base
+    /// Leaves the checkpoints to followers of the log in the store ([`Options::store`]). This process has no second copy
+    /// of the data, and this directory no backup. When room is needed, the log here is freed up to what the store has. An
+    /// opening that needs more than is left begins anew from the store, as a new directory does: from the newest base
     /// that a follower has put there (`sardonyx store follow --base-every`), or from the log's beginning.
     ///
-    /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without a
-    /// store the opening is refused, and with parts in other directories. How far apart the checkpoints are, the follower
-    /// says; [`Options::closing_checkpoint`] has no effect here.
+    /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without
+    /// a store, or with parts in other directories, the opening is refused. The follower decides the interval between
+    /// checkpoints; [`Options::closing_checkpoint`] has no effect here.
     ///
     /// ```
     /// # #[cfg(not(shuttle))] {
@@ -218,9 +216,9 @@ impl Options {
         self
     }
 
-    /// Puts the log into a store, too, from which other hosts follow and take over ([`hosts`](crate::hosts)): one of
-    /// the crate `sardonyx-remote`, for example. The store is named at every opening, and the database is made from it
-    /// where the directory has none. It needs a shape with threads; memory and nodes have none.
+    /// Puts the log into a store, too, from which other hosts follow and take over ([`hosts`](crate::hosts)): one of the
+    /// crate `sardonyx-remote`, for example. Name the store at every opening; an empty directory gets the database from
+    /// it. It needs a shape with threads; memory and nodes have none.
     ///
     /// ```
     /// # #[cfg(not(shuttle))] {
@@ -247,9 +245,9 @@ impl Options {
         self
     }
 
-    /// Where the log of a new database is to be: a directory on a disk of its own, which is made, or must be
-    /// empty (default: in the database's directory). The database's directory says where it is, so the next
-    /// opening finds it; then the option is only needed to say where it was moved to.
+    /// The directory of a new database's log, on a disk of its own. It is made, or must be empty (default: in the
+    /// database's directory). The database's directory has its path, so the next opening finds it. After a move, give the
+    /// option with the new path.
     ///
     /// ```
     /// # let machine = tempfile::tempdir().unwrap();
@@ -270,7 +268,7 @@ impl Options {
         self
     }
 
-    /// Where the log and the backup are to be, all at once; as [`Options::log_directory`]. A new database has as many
+    /// The directories of the log and the backup, all at once; as [`Options::log_directory`]. A new database has as many
     /// stripes as directories of the backup, if there are several; as [`Options::stripe_directories`].
     pub fn directories(mut self, directories: Directories) -> Self {
         if let Ok(stripes @ 2..) = u32::try_from(directories.backup.len()) {
@@ -280,15 +278,15 @@ impl Options {
         self
     }
 
-    /// Where the backup is to be; as [`Options::log_directory`].
+    /// The directory of the backup; as [`Options::log_directory`].
     pub fn backup_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.storage.directories.backup = vec![directory.into()];
         self
     }
 
-    /// Where the stripes of the backup are to be, each on a disk of its own; as [`Options::log_directory`].
-    /// A new database has as many stripes as directories; if [`Options::stripes`], called after this, says
-    /// more, stripe `k` is in directory `k` modulo their count.
+    /// The directories of the backup's stripes, each on a disk of its own; as [`Options::log_directory`]. A new database
+    /// has as many stripes as directories; if [`Options::stripes`], called after this, sets more, stripe `k` is in
+    /// directory `k` modulo their count.
     pub fn stripe_directories(
         mut self,
         directories: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -312,27 +310,26 @@ impl Options {
         self
     }
 
-    /// What is kept of the journals (default: everything). Fixed at creation.
+    /// The part of the journals that is kept (default: everything). Fixed at creation.
     pub fn journal_retention(mut self, retention: Retention) -> Self {
         self.storage.journal = retention;
         self
     }
 
-    /// The identity of a database that is made now (default: random), so that a run can be replayed
-    /// byte for byte.
+    /// The identity of a new database (default: random), so that a run can be replayed byte for byte.
     pub fn identity(mut self, identity: u64) -> Self {
         self.storage.identity = Some(identity);
         self
     }
 
-    /// Whether a database is made where there is none (default: yes). One whose log is in a store
-    /// ([`Options::store`]) is there if it is in the store.
+    /// If false, a missing database is an error instead of being made (default: true). A database whose log is in a store
+    /// ([`Options::store`]) exists if it is in the store.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Whether there is a database to open, or one may and can be made. Said before the directory is made.
+    /// Checks, before the directory is made, that there is a database to open, or that one may and can be made.
     pub(crate) fn check_there(&self, path: &Path) -> Result<(), Error> {
         let file = path.join(MANIFEST_FILE);
         if file.exists() {
@@ -355,7 +352,7 @@ impl Options {
         self.check_stored(|| disk.display_name(MANIFEST_FILE))
     }
 
-    /// Whether the store has the database that is not here, in this file: none may be made there either.
+    /// True if the store has the database of this file, which the directory lacks: none may be made there either.
     fn check_stored(&self, file: impl Fn() -> String) -> Result<(), Error> {
         let Some(remote) = &self.storage.remote else {
             return Err(OpenError::Absent { file: file() }.into());
@@ -372,9 +369,8 @@ impl Options {
 
 /// Tables.
 impl Options {
-    /// The seed of the hash by which the indexes find keys (default: random at every opening, so that
-    /// nobody can choose keys that collide). Only for runs that are replayed: the outcome is the same,
-    /// the work to find a key may differ.
+    /// The seed of the hash by which the indexes find keys (default: random at every opening, so that colliding keys
+    /// cannot be chosen). Only for runs that are replayed: the outcome is the same, the work to find a key may differ.
     pub fn hash_seed(mut self, seed: u64) -> Self {
         self.hash_seed = Some(seed);
         self
@@ -412,59 +408,57 @@ mod memory {
     use crate::memory::{MechanismKind, SlowReader, StoppedProcess};
 
     impl Options {
-        /// Which mechanism finds out what transactions touch.
+        /// The mechanism that finds the pages that transactions touch.
         pub fn mechanism(mut self, mechanism: MechanismKind) -> Self {
             self.memory = self.memory.mechanism(mechanism);
             self
         }
 
-        /// Whether system calls can read from the memory (`write(2)` and `send(2)` from it) without it
-        /// being said before, by [`Transaction::touch`](crate::memory::Transaction::touch). Snapshots and
-        /// transactions that only read always let them; with this, transactions that write do, too, at
-        /// the price of a copy of each page that others changed lately. False by default.
+        /// Lets system calls read from the memory (`write(2)` and `send(2)` from it) in writing transactions without
+        /// [`Transaction::touch`](crate::memory::Transaction::touch) before. That costs a copy of each page that others
+        /// changed lately. Snapshots and transactions that only read always let them. False by default.
         pub fn ready_for_system_calls(mut self, ready: bool) -> Self {
             self.memory = self.memory.ready_for_system_calls(ready);
             self
         }
 
-        /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
-        /// last, and for the log. A transaction whose records would take more than a quarter has memory of
-        /// its own for them. Rounded up to a power of two; at most 1 TiB. It counts when the shared memory is
-        /// made.
+        /// Bytes of redo records kept in memory, for snapshots older than the last commit, and for the log. A transaction
+        /// whose records would take more than a quarter has memory of its own for them. Rounded up to a power of two; at
+        /// most 1 TiB. It takes effect when the shared memory is made.
         pub fn versions_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.versions_bytes(bytes);
             self
         }
 
-        /// The most bytes that the memory can have. Address space only; at most 64 TiB. It counts when the
-        /// shared memory is made. [`Options::memory_bytes_max`] bounds it, too.
+        /// The most bytes that the memory can have. Address space only; at most 64 TiB. It takes effect when the shared
+        /// memory is made. [`Options::memory_bytes_max`] bounds it, too.
         pub fn address_space_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.address_space_bytes(bytes);
             self
         }
 
-        /// Whether all of the memory is locked in memory, and so takes as much as it is long; see
+        /// Locks all of the memory in memory, so that it takes its whole length; see
         /// [`sardonyx_mapped::Options::lock_in_memory`]. False by default.
         pub fn lock_in_memory(mut self, lock: bool) -> Self {
             self.memory = self.memory.lock_in_memory(lock);
             self
         }
 
-        /// Where the file of the shared memory is: a directory in a memory file system.
+        /// The directory of the shared memory's file, in a memory file system.
         pub fn shared_memory(mut self, directory: impl Into<PathBuf>) -> Self {
             self.memory = self.memory.shared_memory(directory);
             self
         }
 
-        /// How long a writer waits when a snapshot keeps all versions that there is room for; then it gets
+        /// The time for which a writer waits when a snapshot keeps all versions that there is room for; then it gets
         /// [`Error::Unavailable`].
         pub fn slow_reader_wait(mut self, wait: Duration) -> Self {
             self.memory = self.memory.slow_reader_wait(wait);
             self
         }
 
-        /// Who is told when a snapshot keeps many old versions. Called by the writer, in its commit: it
-        /// must be quick and must not use the memory.
+        /// A callback for snapshots that keep many old versions. The writer calls it in its commit: it must be quick and
+        /// must not use the memory.
         pub fn on_slow_reader(
             mut self,
             told: impl Fn(&SlowReader) + Send + Sync + 'static,
@@ -473,16 +467,15 @@ mod memory {
             self
         }
 
-        /// How long a thread waits for what a process holds that is stopped (SIGSTOP, a debugger); then it
-        /// gets [`Error::Unavailable`]. 10 s by default. A process that runs is waited for as long as it
-        /// takes.
+        /// The time for which a thread waits for a stopped process (SIGSTOP, a debugger) that holds something; then it
+        /// gets [`Error::Unavailable`]. 10 s by default. For a running process, the wait has no limit.
         pub fn stopped_process_wait(mut self, wait: Duration) -> Self {
             self.memory = self.memory.stopped_process_wait(wait);
             self
         }
 
-        /// Who is told when a process is stopped that a thread of this one waits for. Called by that
-        /// thread: it must be quick and must not use the memory.
+        /// A callback for a stopped process that a thread of this one waits for. That thread calls it: it must be quick
+        /// and must not use the memory.
         pub fn on_stopped_process(
             mut self,
             told: impl Fn(&StoppedProcess) + Send + Sync + 'static,
@@ -510,11 +503,10 @@ mod memory {
             Ok(Memory::new(self.memory.open_private()?))
         }
 
-        /// Opens memory without a log that processes share by name: it is there as long as one of them has
-        /// it open.
+        /// Opens memory without a log that processes share by name: it exists as long as one of them has it open.
         ///
         /// # Errors
-        /// What the system refuses; [`Error::Refused`] if another program made it.
+        /// The system's errors; [`Error::Refused`] if another program made it.
         pub fn open_volatile_memory(self, name: &str) -> Result<Memory, Error> {
             Ok(Memory::new(self.memory.open_volatile(name)?))
         }
@@ -529,41 +521,40 @@ mod operations {
     use crate::operations::{PageLog, Recorded, Release, RestartDelay, Strategy, VictimRule};
 
     impl Options {
-        /// How transactions lock pages and write the log.
+        /// The way in which transactions lock pages and write the log.
         pub fn strategy(mut self, strategy: Strategy) -> Self {
             self.operations.strategy = strategy;
             self
         }
 
-        /// What of a changed page goes to the log.
+        /// The part of a changed page that is logged.
         pub fn page_log(mut self, page_log: PageLog) -> Self {
             self.operations.page_log = page_log;
             self
         }
 
-        /// When a committing transaction gives back its locks.
+        /// The moment at which a committing transaction releases its locks.
         pub fn release(mut self, release: Release) -> Self {
             self.operations.release = release;
             self
         }
 
-        /// Which transaction is aborted to end a deadlock. Only the default, the youngest, promises that
-        /// one that [`Operations::run`] runs again commits some day.
+        /// The rule that chooses the transaction aborted to end a deadlock. Only with the default, the youngest, does a
+        /// transaction that [`Operations::run`] repeats eventually commit.
         pub fn victims(mut self, rule: VictimRule) -> Self {
             self.operations.victims = rule;
             self
         }
 
-        /// How long [`Operations::run`] waits before it runs a transaction again that was aborted to end
-        /// a deadlock. By default not at all.
+        /// The time for which [`Operations::run`] waits before it repeats a transaction that was aborted to end a
+        /// deadlock. By default none.
         pub fn restart_delay(mut self, delay: RestartDelay) -> Self {
             self.operations.restart_delay = delay;
             self
         }
 
-        /// Makes an operation known, so that it can be an inverse. Everything that is an inverse in this
-        /// program, or was in the one that had the database before, has to be; those of the ready types
-        /// are.
+        /// Registers an operation, so that it can be an inverse. Register every operation that is an inverse in this
+        /// program, or was one in the program that had the database before. Those of the ready types are registered.
         pub fn register<O: Recorded>(mut self) -> Self {
             self.operations
                 .registered
@@ -571,8 +562,8 @@ mod operations {
             self
         }
 
-        /// Opens the database in this directory as operations, or makes it. Transactions that had not ended
-        /// are undone before this returns.
+        /// Opens the database in this directory as operations, or makes it. Unfinished transactions are undone before
+        /// this returns.
         ///
         /// # Errors
         /// As [`Operations::open`]; [`Error::Refused`] for an option that cannot work, or if a transaction

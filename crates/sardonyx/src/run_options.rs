@@ -1,5 +1,5 @@
-//! [`RunOptions`]: how a transaction is run, in one place for all ways into a database. It stands in the place of a verb for each
-//! combination of what can be chosen.
+//! [`RunOptions`]: options of one transaction, in one place for all ways into a database, instead of a verb for each
+//! combination of choices.
 
 use crate::Error;
 use crate::error::Typed;
@@ -9,8 +9,8 @@ use sardonyx_serial::Durability;
 use sardonyx_table::Transaction;
 use std::marker::PhantomData;
 
-/// How a transaction is run: what `transaction()` of a database returns. `W` is the way into the database, `E` the type of the
-/// closure's errors, `D` the choice of when `run` returns.
+/// Options of one transaction, which `transaction()` of a database returns. `W` is the way into the database, `E` the
+/// type of the closure's errors, `D` the choice of when `run` returns.
 ///
 /// ```
 /// use sardonyx::{Durability, Error, Tables, record};
@@ -89,8 +89,8 @@ impl<'a, W> RunOptions<'a, W> {
 }
 
 impl<'a, W, E, D> RunOptions<'a, W, E, D> {
-    /// Errors of a type of the program's own, which the engine's are converted to: a `#[from] sardonyx::Error` in it is all
-    /// that is needed.
+    /// Uses a type of the program's own for errors. The engine's errors are converted to it; it needs only a
+    /// `#[from] sardonyx::Error`.
     pub fn errors<F>(self) -> RunOptions<'a, W, F, D> {
         RunOptions {
             way: self.way,
@@ -101,7 +101,8 @@ impl<'a, W, E, D> RunOptions<'a, W, E, D> {
 }
 
 impl<'a, W: Deferring, E> RunOptions<'a, W, E> {
-    /// When [`run`](RunOptions::run) returns. (Of what is submitted, the ticket says when it is on stable storage.)
+    /// Chooses when [`run`](RunOptions::run) returns. (For submitted transactions, the ticket reports that they are on
+    /// stable storage.)
     pub fn durability(self, durability: Durability) -> RunOptions<'a, W, E, Durability> {
         RunOptions {
             way: self.way,

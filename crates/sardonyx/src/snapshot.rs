@@ -1,4 +1,4 @@
-//! Snapshots of tables: a consistent state to read at leisure, which nobody waits for.
+//! Snapshots of tables: a consistent state to read at leisure, without delaying transactions.
 
 use crate::Error;
 use sardonyx_base::process::Process;
@@ -10,14 +10,14 @@ use sardonyx_storage::store::{PageSnapshot, SnapshotLife};
 use sardonyx_table::{Index, OpenRows, SnapshotScan, SpaceSnapshot};
 use std::sync::Arc;
 
-/// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
-/// transactions go on: [`Tables::snapshot`](crate::Tables::snapshot). Clones are the same snapshot.
+/// The state of all tables at one commit, to read from any thread, for as long as it is kept, while transactions
+/// continue: [`Tables::snapshot`](crate::Tables::snapshot). Clones are the same snapshot.
 ///
-/// Nobody waits for it. While it is there the first change of a page keeps a copy of that page, so it takes as
-/// much memory as changed meanwhile, up to [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max). At that bound the oldest
-/// snapshot is ended, and reads of it say so ([`Error::Limit`], with a
-/// [`SnapshotEnded`](crate::errors::SnapshotEnded) inside): take a new one then. It stays readable when the database is
-/// closed, whose memory it then keeps. In a child made by `fork` it is refused ([`Error::Forked`]).
+/// No transaction waits for it. While it exists, the first change of a page keeps a copy of that page. So it takes as
+/// much memory as was changed meanwhile, up to [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max). At
+/// that bound, the oldest snapshot is ended, and reads of it return [`Error::Limit`], with a
+/// [`SnapshotEnded`](crate::errors::SnapshotEnded) inside: take a new one then. A snapshot stays readable when the
+/// database is closed, and then keeps its memory. In a child made by `fork` it is refused ([`Error::Forked`]).
 ///
 /// ```
 /// # fn main() -> Result<(), sardonyx::Error> {
@@ -129,12 +129,12 @@ impl Snapshot {
         self.space.definitions()
     }
 
-    /// Whether it was ended, and every read says so.
+    /// True if it was ended, so that every read fails.
     pub fn is_ended(&self) -> bool {
         self.space.is_ended()
     }
 
-    /// What is below, for tools.
+    /// The storage below, for tools.
     #[doc(hidden)]
     pub fn space(&self) -> &Arc<SpaceSnapshot> {
         &self.space

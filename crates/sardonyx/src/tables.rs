@@ -37,7 +37,7 @@ use sardonyx_table::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// A database that is open as tables of typed records: closures and batched procedures, one at a time,
+/// A database that is open as tables of typed records. Transactions are closures and batched procedures, one at a time,
 /// each on stable storage when its call returns. Share it between threads by reference or in an `Arc`.
 ///
 /// It belongs to the process that opened it. In a child made by `fork` every call is refused
@@ -58,8 +58,8 @@ impl Tables {
     /// Opens the database in this directory, or makes it, with the default [`Options`].
     ///
     /// # Errors
-    /// [`Error::Locked`] if it is open already, here or in another process, in whatever way;
-    /// [`Error::Damaged`], with file and offset; what the system refuses.
+    /// [`Error::Locked`] if it is open already, here or in another process, in any way; [`Error::Damaged`], with file and
+    /// offset; the system's errors.
     pub fn open(path: impl AsRef<Path>) -> Result<Tables, Error> {
         Options::new().open_tables(path)
     }
@@ -145,7 +145,7 @@ impl Tables {
         }
     }
 
-    /// Creates a table with a schema that is known at run time, where absent, and says its number.
+    /// Creates a table with a schema that is known at run time, where absent, and returns its number.
     ///
     /// ```
     /// use sardonyx::Tables;
@@ -209,10 +209,10 @@ impl Tables {
     /// Runs a closure as a transaction and returns when it is on stable storage.
     ///
     /// # Errors
-    /// What the closure returned, after everything it did was undone (an error of its own type goes in by
-    /// [`Error::other`] and comes out by [`Error::downcast`]; [`RunOptions::errors`] keeps its type). Or the
-    /// engine's: [`Error::Nested`] if called inside a transaction of this database, [`Error::Closed`],
-    /// [`Error::Full`], [`Error::Poisoned`], [`Error::Forked`].
+    /// The closure's error, after everything it did was undone. An error of its own type is wrapped by [`Error::other`]
+    /// and unwrapped by [`Error::downcast`]; [`RunOptions::errors`] keeps its type. Or the engine's: [`Error::Nested`] if
+    /// called inside a transaction of this database, [`Error::Closed`], [`Error::Full`], [`Error::Poisoned`],
+    /// [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -223,16 +223,16 @@ impl Tables {
         self.kernel.run(Durability::Durable, body)
     }
 
-    /// How a transaction is run, for what [`Tables::run`] and [`Tables::submit`] leave open: when it returns, and errors of a type
-    /// of the program's own.
+    /// Options of one transaction beyond [`Tables::run`] and [`Tables::submit`]: when it returns, and errors of a type of
+    /// the program's own.
     pub fn transaction(&self) -> RunOptions<'_, Tables> {
         RunOptions::new(self)
     }
 
-    /// Submits a closure as a transaction; the ticket can be waited for or awaited. Called by code that
-    /// this database itself runs (a transaction's, a procedure's, a waker's or a value's drop on one of the
-    /// engine's threads), nothing is run and the ticket says [`Error::Nested`]: the queues are bounded, and
-    /// the engine would wait for itself.
+    /// Submits a closure as a transaction; the ticket can be waited for or awaited. If code that this database itself
+    /// runs calls it (a transaction's, a procedure's, a waker's or a value's drop on one of the engine's threads),
+    /// nothing is run and the ticket returns [`Error::Nested`]. The queues are bounded, and the engine would wait for
+    /// itself.
     pub fn submit<T: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
@@ -240,7 +240,7 @@ impl Tables {
         Ticket::of_outcome(self.kernel.submit(body))
     }
 
-    /// Registers a procedure, for as long as the program keeps what is returned, or a call of it is under way.
+    /// Registers a procedure, for as long as the program keeps the returned handle, or a call of it is under way.
     ///
     /// # Errors
     /// [`Error::Refused`] if one of that name is registered; [`Error::Closed`]; [`Error::Forked`].
@@ -249,8 +249,8 @@ impl Tables {
         Ok(self.procedures.add(self.kernel.register(procedure))?)
     }
 
-    /// The procedure of this one's name and type that is registered, or else this one, which is registered then: for
-    /// what several parts of a program open, each for itself, and are to share.
+    /// Returns the registered procedure of this one's name and type, or else registers this one. So parts of a program
+    /// that each open it can share it.
     ///
     /// # Errors
     /// [`Error::Refused`] if one of that name and of another type is registered; [`Error::Closed`]; [`Error::Forked`].
@@ -263,8 +263,7 @@ impl Tables {
     /// Calls a procedure and returns when it is on stable storage.
     ///
     /// # Errors
-    /// The engine's; [`Error::Nested`] inside a transaction of this database. The inner one is the
-    /// procedure's.
+    /// The engine's error; [`Error::Nested`] inside a transaction of this database. The inner error is the procedure's.
     pub fn call<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -285,11 +284,11 @@ impl Tables {
         Ticket::of_value(self.kernel.submit_batch(procedure, arguments, lane))
     }
 
-    /// Submits an exchange with a client: its requests are received and decoded on the threads of the input
-    /// stage and answered on those of the output stage, when they are on stable storage. In the shapes without
-    /// such threads it is received and executed here, and the answer is owed by the caller, who may give it on
-    /// another thread. `lane` as in [`Tables::submit_batch`]: with several threads in a stage, all exchanges of
-    /// a lane pass through the same one. Nested calls are answered with [`Error::Nested`].
+    /// Submits an exchange with a client. Threads of the input stage receive and decode its requests; threads of the
+    /// output stage answer them, when they are on stable storage. In shapes without such threads, it is received and
+    /// executed here, and the caller owes the answer, also on another thread. `lane` as in [`Tables::submit_batch`]: with
+    /// several threads in a stage, all exchanges of a lane pass through the same one. Nested calls are answered with
+    /// [`Error::Nested`].
     pub fn submit_exchange<X: Exchange>(
         &self,
         procedure: &Registered<X::Procedure>,
@@ -299,12 +298,12 @@ impl Tables {
         self.kernel.submit_exchange(procedure, exchange, lane)
     }
 
-    /// Reads a consistent state without changing it. What it sees may not be on stable storage yet;
-    /// to be sure of that, read in [`Tables::run`].
+    /// Reads a consistent state without changing it. The state may not be on stable storage yet; to be sure of that, read
+    /// in [`Tables::run`].
     ///
     /// # Errors
-    /// What the closure returned; [`Error::Nested`] inside a transaction of this database, which has its own access to the tables;
-    /// [`Error::Closed`]; [`Error::Forked`].
+    /// The closure's error; [`Error::Nested`] inside a transaction of this database, which has its own access to the
+    /// tables; [`Error::Closed`]; [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic.
@@ -313,9 +312,9 @@ impl Tables {
         self.kernel.try_read(body)?
     }
 
-    /// A snapshot of all tables, with everything that is committed now: to read from any thread while
-    /// transactions go on, which do not wait for it. What it sees may not be on stable storage yet;
-    /// [`Tables::flush`] before to be sure of that.
+    /// A snapshot of all tables, with everything that is committed now, to read from any thread. Transactions continue
+    /// and do not wait for it. The state may not be on stable storage yet; call [`Tables::flush`] before to be sure of
+    /// that.
     ///
     /// # Errors
     /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
@@ -327,19 +326,18 @@ impl Tables {
         Snapshot::new(space, self.kernel.engine().process())
     }
 
-    /// Writes a backup into a directory, which is absent or empty: a database of its own, with everything
-    /// that is committed now and nothing else, journals included, while transactions go on. It has another
-    /// identity, and positions in its journals are its own. What it is written from is a [`Snapshot`], with
-    /// that bound on memory.
+    /// Writes a backup into a directory, which is absent or empty, while transactions continue. It is a separate database
+    /// with everything that is committed now, journals included. It has another identity, and positions in its journals
+    /// are its own. It is written from a [`Snapshot`], with that bound on memory.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the directory is not empty; [`Error::Limit`] if the snapshot was ended; what the
-    /// disk says; those of [`Tables::snapshot`]. No backup is there then.
+    /// [`Error::Refused`] if the directory is not empty; [`Error::Limit`] if the snapshot was ended; the disk's errors;
+    /// those of [`Tables::snapshot`]. Then no backup is made.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Backup, Error> {
         self.backup_with(directory, |_, _| {})
     }
 
-    /// The same; `progress` is told from time to time how many of how many pages were written.
+    /// The same; calls `progress` from time to time with the pages written, and their total.
     ///
     /// # Errors
     /// Those of [`Tables::backup`].
@@ -377,34 +375,34 @@ impl Tables {
         Ok(self.kernel.checkpoint()?)
     }
 
-    /// Whether a checkpoint is being written right now.
+    /// True while a checkpoint is being written.
     pub fn is_checkpointing(&self) -> bool {
         self.kernel.engine().checkpoint().is_writing()
     }
 
-    /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
-    /// themselves; until then no log is freed.
+    /// If checkpoints wait for room on the disk: since when, and for which error. They continue by themselves; until then
+    /// no log is freed.
     pub fn checkpoint_waiting(&self) -> Option<Waiting> {
         self.kernel.engine().checkpoint().waiting()
     }
 
-    /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
-    /// is lost. Opening the database again starts it anew.
+    /// The reason why checkpointing stopped for good, if it did. Transactions continue until the log is full; nothing is
+    /// lost. Opening the database again restarts it.
     pub fn checkpoint_failure(&self) -> Option<Error> {
         self.kernel.engine().checkpoint().failure().map(Error::from)
     }
 
-    /// What recovery did when the database was opened.
+    /// The report of the recovery when the database was opened.
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
     }
 
-    /// How the indexes were rebuilt when the database was opened.
+    /// The report of rebuilding the indexes when the database was opened.
     pub fn rebuild(&self) -> &RebuildReport {
         &self.rebuild
     }
 
-    /// What the engine did since; nothing, in a forked child.
+    /// The engine's statistics since then; zero in a forked child.
     pub fn statistics(&self) -> Statistics {
         let engine = self.kernel.engine();
         // Before any lock is taken: in a forked child some may be taken for ever.
@@ -427,18 +425,16 @@ impl Tables {
         self.kernel.engine()
     }
 
-    /// Finishes what was submitted, makes it durable, and closes the database, for all who share it:
-    /// every later call is refused ([`Error::Closed`]), but for another close, which does nothing.
-    /// Dropping does the same, but cannot tell of errors.
+    /// Finishes submitted transactions, makes them durable, and closes the database for all handles. Every later call is
+    /// refused ([`Error::Closed`]), except another close, which does nothing. Dropping does the same, but reports no
+    /// errors.
     ///
-    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both
-    /// return at once, and a thread of its own does the same; the database can be opened again when that
-    /// has ended.
+    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both return at once,
+    /// and another thread does the work. The database can be opened again when that has ended.
     ///
     /// # Errors
-    /// What closed the log, if something did; [`Error::Nested`] if it is closed elsewhere.
-    /// [`Error::Forked`] in a child of the process that opened the database: nothing happens there, and the
-    /// database stays open in the parent.
+    /// The error that closed the log, if there was one; [`Error::Nested`] if it is closed elsewhere. [`Error::Forked`] in
+    /// a child of the process that opened the database: nothing happens there, and the database stays open in the parent.
     pub fn close(&self) -> Result<(), Error> {
         self.kernel.engine().process().check()?;
         self.open.close();

@@ -9,9 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A transaction's result, once it is on stable storage: to be waited for by a thread, awaited by a task
-/// of any runtime (it is a future), or asked. Dropping it changes nothing: the transaction takes its
-/// course, and becomes durable in its turn.
+/// A transaction's result, once it is on stable storage. A thread waits for it, a task of any runtime awaits it (it is a
+/// future), or a program polls it. Dropping it has no effect: the transaction runs, and becomes durable in its turn.
 pub struct Ticket<T = ()>(Source<T>);
 
 /// The results of a batch, in the order of its requests, once all of it is durable.
@@ -20,11 +19,11 @@ pub type BatchTicket<O, E> = Ticket<Vec<Result<O, ProcedureError<E>>>>;
 enum Source<T> {
     /// Of tables: the value itself.
     Value(sardonyx_serial::Ticket<T>),
-    /// Of tables: what a closure returned.
+    /// Of tables: a closure's result.
     Outcome(sardonyx_serial::Ticket<Result<T, Error>>),
-    /// That nothing was run, until it is told.
+    /// Nothing was run; the error, until it is returned.
     Refused(Option<Error>),
-    /// Of memory, which has run: the value, until it is given.
+    /// Of memory, which has run: the value, until it is returned.
     #[cfg(feature = "memory")]
     Memory(sardonyx_mapped::Ticket, Option<T>),
 }
@@ -47,7 +46,7 @@ impl<T> Ticket<T> {
         Ticket(Source::Memory(ticket, Some(value)))
     }
 
-    /// Whether the result is there and durable, or has failed; does not wait.
+    /// True if the result is ready and durable, or has failed; does not wait.
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Source::Value(ticket) => ticket.is_done(),
@@ -61,11 +60,10 @@ impl<T> Ticket<T> {
     /// Waits until the transaction is durable.
     ///
     /// # Errors
-    /// The transaction's error, or the log's: then its fate is unknown ([`Error::Poisoned`]).
-    /// [`Error::Nested`] if it is not durable yet and this is called inside a transaction of the same
-    /// database, or on one of its engine's threads: the transaction takes its course, but is not to be
-    /// waited for there. [`Error::Unavailable`] if a process that is stopped writes the log for all.
-    /// In a forked child [`Error::Forked`], whatever the parent is told.
+    /// The transaction's error, or the log's: then its outcome is unknown ([`Error::Poisoned`]). [`Error::Nested`] if it
+    /// is not durable yet and this is called inside a transaction of the same database, or on one of its engine's
+    /// threads: the transaction runs, but cannot be waited for there. [`Error::Unavailable`] if a stopped process writes
+    /// the log for all. In a forked child [`Error::Forked`], whatever the parent receives.
     pub fn wait(self) -> Result<T, Error> {
         match self.0 {
             Source::Value(ticket) => Ok(ticket.wait()?),
@@ -79,7 +77,7 @@ impl<T> Ticket<T> {
         }
     }
 
-    /// Like [`Ticket::wait`]; `waits` is asked from time to time whether to wait longer. `None` if not.
+    /// Like [`Ticket::wait`]; calls `waits` from time to time, and returns `None` when it returns false.
     ///
     /// # Errors
     /// The errors of [`Ticket::wait`]; [`Error::Nested`] if it would wait, and the thread is inside of a transaction.
