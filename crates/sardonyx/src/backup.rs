@@ -1,9 +1,9 @@
-//! A backup: all pages as they were at one commit, and the journals' rows up to it, written as a database of
-//! its own. Nobody waits for it.
+//! A backup: all pages as they were at one commit, and the journals' rows up to it, written as a separate database. No
+//! transaction waits for it.
 //!
-//! It is written as every database is: pages and rows are appended to its log as transactions, and a
-//! checkpoint is taken of it at the end. Until it is whole and stable it stands beside its destination, under
-//! another name; so what is there under the destination's name is a whole backup.
+//! It is written as every database is: pages and rows are appended to its log as transactions, and a checkpoint is taken
+//! of it at the end. Until it is whole and stable, it is beside its destination, under another name. So the destination's
+//! name always means a whole backup.
 
 use crate::Error;
 use sardonyx_base::error::CrateError;
@@ -34,7 +34,7 @@ pub struct Backup {
     pub journal_rows: u64,
 }
 
-/// What is backed up.
+/// The source of a backup.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Source<'a, P: ?Sized> {
@@ -48,12 +48,11 @@ pub struct Source<'a, P: ?Sized> {
     pub manifest: &'a Manifest,
 }
 
-/// Writes a backup into a directory, which is absent or empty. `progress` is told how many pages of how many
-/// were written.
+/// Writes a backup into a directory, which is absent or empty. It calls `progress` with the pages written, and their
+/// total.
 ///
 /// # Errors
-/// [`Error::Refused`] if the directory holds anything; what the reading or the disk says. Nothing is left
-/// behind then.
+/// [`Error::Refused`] if the directory holds anything; errors of reading, or of the disk. Then nothing is left behind.
 #[doc(hidden)]
 pub fn write<P>(
     destination: &Path,
@@ -191,7 +190,7 @@ struct Writer {
     transaction_bytes_max: usize,
 }
 
-/// What is appended in one turn, which a transaction each.
+/// The pieces appended in one turn, a transaction each.
 enum Piece {
     Page(Address),
     Row(u16),

@@ -32,9 +32,9 @@
 //! }
 //! ```
 //!
-//! Changes are kept of the tables that a program, or `sardonyx changes --keep`, names, from then on. They are in the commit
-//! groups, as rows of journals are, and kept as long: [`Retention`]. A position that is older than what is kept is an error
-//! that says the oldest ([`Error::Unavailable`]).
+//! A program, or `sardonyx changes --keep`, names the tables whose changes are kept from then on. They are in the commit
+//! groups, as rows of journals are, and kept as long: [`Retention`]. A position older than the kept ones is an error that
+//! names the oldest ([`Error::Unavailable`]).
 
 use crate::{Error, Tables};
 use sardonyx_rows::{OneRow, RowRef};
@@ -55,8 +55,8 @@ use std::sync::Arc;
 pub use sardonyx_table::changes::ChangeKind;
 
 impl Tables {
-    /// From now on the changes of this table's rows are kept, with the rows before and after, for [`Tables::changes`]. Each
-    /// costs the writer a copy of both, in the log. Returns whether they were not kept before.
+    /// From now on the changes of this table's rows are kept, with the rows before and after, for [`Tables::changes`].
+    /// Each costs the writer a copy of both, in the log. Returns true if they were not kept before.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
@@ -69,7 +69,7 @@ impl Tables {
         self.run(|tx| tx.keep_changes(table))
     }
 
-    /// From now on the changes of this table's rows are not kept; those that are stay. Returns whether they were kept.
+    /// From now on the changes of this table's rows are not kept; earlier ones stay. Returns true if they were kept.
     ///
     /// # Errors
     /// Those of [`Tables::keep_changes`].
@@ -77,9 +77,9 @@ impl Tables {
         self.run(|tx| tx.forget_changes(table))
     }
 
-    /// The changes at the positions of a range that are durable now, in commit order. Nobody waits for the reader, and
-    /// the database may be used meanwhile. Go on at [`Change::next`] of the last one that was handled. A range without a
-    /// beginning begins with the oldest change that is kept with the description of its table.
+    /// The changes at the positions of a range that are durable now, in commit order. The reader delays no transaction,
+    /// and the database may be used meanwhile. Continue at [`Change::next`] of the last change that was handled. A range
+    /// without a beginning begins with the oldest change that is kept with the description of its table.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Forked`]; [`Error::Refused`] if the database keeps no journals. While changes are read:
@@ -103,7 +103,7 @@ impl Tables {
     }
 }
 
-/// Where changes are read.
+/// The source of changes.
 #[derive(Clone, Debug)]
 struct Source {
     disk: Arc<dyn Disk>,
@@ -298,7 +298,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What became of the row.
+    /// The kind of change.
     pub fn kind(&self) -> ChangeKind {
         self.kept.kind
     }
@@ -308,27 +308,27 @@ impl Change {
         self.described.format.table()
     }
 
-    /// The table's number, which stays what it is when the table is renamed.
+    /// The table's number, which a renaming does not change.
     pub fn table_number(&self) -> u16 {
         self.described.number
     }
 
-    /// Where it stands.
+    /// Its position.
     pub fn position(&self) -> JournalPosition {
         self.kept.position
     }
 
-    /// Where to go on after it.
+    /// The position at which to continue after it.
     pub fn next(&self) -> JournalPosition {
         self.kept.next
     }
 
-    /// Its transaction: the commit group, and a number in it. Changes of one transaction stand one behind the other.
+    /// Its transaction: the commit group, and a number in it. Changes of one transaction are adjacent.
     pub fn transaction(&self) -> (u64, u64) {
         (self.kept.position.group, self.kept.transaction)
     }
 
-    /// The row that was there; `None` if there was none.
+    /// The row before; `None` if there was none.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -336,7 +336,7 @@ impl Change {
         self.row(self.kept.before.as_deref())
     }
 
-    /// The row that is there since; `None` if there is none.
+    /// The row after; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Damaged`].

@@ -29,8 +29,8 @@ impl fmt::Debug for Migration<'_> {
 }
 
 impl<'m> Migration<'m> {
-    /// A migration of this name, by which a database knows it: once it ran somewhere, neither its name nor what it does
-    /// may change.
+    /// A migration of this name, by which a database knows it. Once it ran somewhere, neither its name nor its effect may
+    /// change.
     pub fn new(
         name: impl Into<String>,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<(), Error> + Send + 'm,
@@ -42,7 +42,7 @@ impl<'m> Migration<'m> {
     }
 }
 
-/// Why a program's migrations are none of a database's.
+/// The reasons why a program's migrations do not fit a database's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrationError {
@@ -82,9 +82,9 @@ impl CrateError for MigrationError {
 
 /// Schema versions.
 impl Tables {
-    /// Brings the database to the program's schema: runs the migrations that have not run in it, in their order, each in a
-    /// transaction of its own that notes it, too. Returns the schema version: how many there are. Call it when the database
-    /// is open, with all migrations that the program ever had; a new database gets them all.
+    /// Brings the database to the program's schema: runs the migrations that have not run in it, in their order, each in
+    /// a transaction of its own that notes it, too. Returns the schema version, which is their number. Call it when the
+    /// database is open, with all migrations that the program ever had; a new database gets them all.
     ///
     /// ```
     /// use sardonyx::schema::{Schema, Type, Value};
@@ -118,9 +118,9 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`] by a [`MigrationError`], before anything is changed: if the database has more migrations than the
-    /// program, or another one in the place of one. What a migration returns: then those before it have run, and nothing
-    /// of it is in the database. Those of [`Tables::run`].
+    /// [`Error::Refused`] by a [`MigrationError`], before anything is changed: if the database has more migrations than
+    /// the program, or another one in the place of one. A migration's error: then the earlier ones have run, and the
+    /// database has nothing of this one. Those of [`Tables::run`].
     pub fn migrate<'m>(
         &self,
         migrations: impl IntoIterator<Item = Migration<'m>>,
@@ -149,7 +149,7 @@ impl Tables {
     }
 }
 
-/// A program's migrations by their names, for the bindings, which run what a migration does in transactions of theirs.
+/// A program's migrations by their names, for the bindings, which run a migration's changes in their own transactions.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Migrating {

@@ -1,4 +1,4 @@
-//! Operations: transactions of operations that have inverses; what commutes runs side by side.
+//! Operations: transactions of operations that have inverses; commuting operations run concurrently.
 
 mod snapshot;
 
@@ -14,7 +14,7 @@ use sardonyx_storage::recovery::RecoveryReport;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Testing one's own operations: whether their lock modes and inverses are right.
+/// Tests of a program's own operations: of their lock modes and inverses.
 #[cfg(feature = "harness")]
 pub use sardonyx_multilevel::harness;
 pub use sardonyx_multilevel::{
@@ -38,8 +38,8 @@ pub mod index {
     pub use sardonyx_multilevel::index::*;
 }
 
-/// A database that is open as operations: long transactions on hot objects, which run side by side where
-/// their operations commute and are undone by inverses. Cloning it makes another handle.
+/// A database that is open as operations: long transactions on hot objects. They run concurrently where their operations
+/// commute, and are undone by inverses. Cloning it makes another handle.
 ///
 /// ```
 /// use sardonyx::Operations;
@@ -67,7 +67,7 @@ pub struct Operations {
     database: Arc<Database>,
 }
 
-/// What only operations have of options.
+/// The options that only operations have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {
     pub strategy: Strategy,
@@ -99,13 +99,12 @@ impl Choices {
 }
 
 impl Operations {
-    /// Opens the database in this directory, or makes it, with the default [`Options`]: with no operations
-    /// registered but those of the ready types. Transactions that had not ended are undone before this
-    /// returns.
+    /// Opens the database in this directory, or makes it, with the default [`Options`]: only the operations of the ready
+    /// types are registered. Unfinished transactions are undone before this returns.
     ///
     /// # Errors
-    /// [`Error::Locked`] if it is open already, here or in another process, in whatever way;
-    /// [`Error::Damaged`], with file and offset; what the system refuses.
+    /// [`Error::Locked`] if it is open already, here or in another process, in any way; [`Error::Damaged`], with file and
+    /// offset; the system's errors.
     pub fn open(path: impl AsRef<Path>) -> Result<Operations, Error> {
         Options::new().open_operations(path)
     }
@@ -160,23 +159,22 @@ impl Operations {
         Ok(self.database.table::<R>()?)
     }
 
-    /// A snapshot of everything that is committed, which is on stable storage when this returns: to read at
-    /// leisure, while transactions go on. It waits for none of them, and none for it.
+    /// A snapshot of everything that is committed, which is on stable storage when this returns. Transactions continue;
+    /// neither waits for the other.
     ///
     /// # Errors
-    /// [`Error::Nested`] within an operation; [`Error::Closed`]; [`Error::Poisoned`] if the log failed, or an
-    /// inverse of a transaction that goes on; [`Error::Limit`] if the memory for it does not do;
-    /// [`Error::Forked`].
+    /// [`Error::Nested`] within an operation; [`Error::Closed`]; [`Error::Poisoned`] if the log failed, or an inverse of
+    /// an unfinished transaction; [`Error::Limit`] if the memory for it is not enough; [`Error::Forked`].
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         Ok(Snapshot::new(self.database.snapshot()?))
     }
 
-    /// Runs a closure as a transaction and returns when it is on stable storage. It is aborted, and run
-    /// again, as often as it is chosen to end a deadlock.
+    /// Runs a closure as a transaction and returns when it is on stable storage. Whenever it is chosen to end a deadlock,
+    /// it is aborted and run again.
     ///
     /// # Errors
-    /// What the closure returned, after everything it did was undone; or the engine's: [`Error::Closed`],
-    /// [`Error::Full`], [`Error::Poisoned`], [`Error::Forked`].
+    /// The closure's error, after everything it did was undone; or the engine's: [`Error::Closed`], [`Error::Full`],
+    /// [`Error::Poisoned`], [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -188,7 +186,7 @@ impl Operations {
             .run(|transaction| body(&Transaction(Its::Lent(transaction))))
     }
 
-    /// How a transaction is run, for what [`Operations::run`] leaves open: errors of a type of the program's own. A transaction of
+    /// Options of one transaction beyond [`Operations::run`]: errors of a type of the program's own. A transaction of
     /// operations is always durable when it returns.
     pub fn transaction(&self) -> RunOptions<'_, Operations> {
         RunOptions::new(self)
@@ -205,9 +203,9 @@ impl Operations {
         outcome.map_err(|Typed(error)| error)
     }
 
-    /// Begins a transaction. It is a value of its own, to be kept beside the database, sent to another
-    /// thread, or held by a task: a session for each visitor needs no thread. Its calls may wait for
-    /// other transactions. It is aborted when it is dropped.
+    /// Begins a transaction. It is an owned value: keep it beside the database, send it to another thread, or hold it in
+    /// a task. A session for each visitor needs no thread. Its calls may wait for other transactions. It is aborted when
+    /// it is dropped.
     ///
     /// ```
     /// # use sardonyx::Operations;
@@ -224,7 +222,7 @@ impl Operations {
     }
 
     /// Begins a transaction in place of one that was aborted because it was chosen to end a deadlock
-    /// ([`Error::Conflict`]), as old as that was ([`Transaction::age`]): so it becomes the oldest some day
+    /// ([`Error::Conflict`]), with that transaction's age ([`Transaction::age`]). So it eventually becomes the oldest,
     /// and is not chosen again.
     pub fn begin_again(&self, age: u64) -> Transaction<'static> {
         Transaction(Its::Own(self.database.begin_owned(Some(age))))
@@ -246,7 +244,7 @@ impl Operations {
         Ok(self.database.checkpoint()?)
     }
 
-    /// What the engine did since the database was opened; nothing, in a forked child.
+    /// The engine's statistics since the opening; zero in a forked child.
     pub fn statistics(&self) -> Statistics {
         let operations = self.database.statistics();
         Statistics {
@@ -259,24 +257,23 @@ impl Operations {
         }
     }
 
-    /// What recovery did when the database was opened: the redo pass.
+    /// The report of the recovery at the opening: the redo pass.
     pub fn recovery(&self) -> &RecoveryReport {
         self.database.recovery()
     }
 
-    /// What recovery did when the database was opened: the undo pass.
+    /// The report of the recovery at the opening: the undo pass.
     pub fn undone(&self) -> Undone {
         self.database.undone()
     }
 
-    /// Makes everything durable, and closes the database, for all who share it: every later call is
-    /// refused ([`Error::Closed`]), but for another close, which does nothing. Transactions that still run
-    /// are refused, too, and are undone when the database is opened again. Dropping the last handle closes
-    /// it, too, but cannot tell of errors.
+    /// Makes everything durable, and closes the database for all handles. Every later call is refused
+    /// ([`Error::Closed`]), except another close, which does nothing. Running transactions are refused, too, and are
+    /// undone at the next opening. Dropping the last handle closes it, too, but reports no errors.
     ///
     /// # Errors
-    /// If the log failed. [`Error::Nested`] on one of the engine's own threads: a thread of its own closes
-    /// it then. [`Error::Forked`] in a child of the process that opened it, where nothing is done.
+    /// If the log failed. [`Error::Nested`] on one of the engine's own threads: then another thread closes it.
+    /// [`Error::Forked`] in a child of the process that opened it, where nothing is done.
     pub fn close(&self) -> Result<(), Error> {
         Ok(self.database.close()?)
     }
@@ -308,10 +305,10 @@ impl Transaction<'_> {
     /// Executes an operation.
     ///
     /// # Errors
-    /// The operation's own, as [`Error::downcast_ref`] finds it: the operation is undone, and the
-    /// transaction can go on and may call it again. [`Error::Conflict`] if the transaction was chosen to
-    /// end a deadlock: it has to be aborted, and may be run again ([`Operations::run`] does both).
-    /// [`Error::Nested`] within an operation. [`Error::Closed`].
+    /// The operation's own, as [`Error::downcast_ref`] finds it: the operation is undone, and the transaction can
+    /// continue and may call it again. [`Error::Conflict`] if the transaction was chosen to end a deadlock: it has to be
+    /// aborted, and may be run again ([`Operations::run`] does both). [`Error::Nested`] within an operation.
+    /// [`Error::Closed`].
     ///
     /// # Panics
     /// With the operation's panic, after undoing the operation.
@@ -322,9 +319,9 @@ impl Transaction<'_> {
         Ok(self.inner().call(operation)?)
     }
 
-    /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads may call
-    /// operations. They are isolated from each other by locks on pages only, since they share the
-    /// transaction's locks on objects: what they do has to make sense in any order.
+    /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads may call operations.
+    /// They are isolated from each other by locks on pages only, since they share the transaction's locks on objects.
+    /// Their effects must be right in any order.
     pub fn scope<'env, F, T>(&'env self, body: F) -> T
     where
         F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
@@ -342,7 +339,7 @@ impl Transaction<'_> {
         self.inner().age()
     }
 
-    /// Whether it was chosen to end a deadlock, so that all that is left is to abort it.
+    /// True if it was chosen to end a deadlock, so that it can only be aborted.
     pub fn is_doomed(&self) -> bool {
         self.inner().is_doomed()
     }
@@ -352,9 +349,8 @@ impl Transaction<'static> {
     /// Commits: when this returns, the transaction is on stable storage.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if it was chosen to end a deadlock; [`Error::Closed`]; [`Error::Full`]: it has
-    /// been aborted then. [`Error::Poisoned`] if the log failed: whether it is committed is known when the
-    /// database is opened again.
+    /// [`Error::Conflict`] if it was chosen to end a deadlock; [`Error::Closed`]; [`Error::Full`]: then it has been
+    /// aborted. [`Error::Poisoned`] if the log failed: its outcome is known at the next opening.
     pub fn commit(self) -> Result<(), Error> {
         match self.0 {
             Its::Own(transaction) => Ok(transaction.commit()?),

@@ -1,4 +1,4 @@
-//! How a program says what its records are.
+//! Declarations of a program's records.
 
 /// Declares a record of a table, or a row of a journal: a struct of plain data, stored as it is.
 ///
@@ -23,13 +23,12 @@
 /// # assert_eq!(<Account as sardonyx::Record>::TABLE, "accounts");
 /// ```
 ///
-/// The fields may be integers, floats, arrays of them, and structs that are plain data themselves, from the
-/// largest alignment to the smallest; the compiler refuses a struct with padding, so what is left is filled
-/// with a field such as `reserved: [u8; 4]`. The struct is `Copy`, and `#[repr(C)]`: what is on disk does
-/// not depend on the compiler.
+/// The fields may be integers, floats, arrays of them, and structs that are plain data themselves, from the largest
+/// alignment to the smallest; the compiler refuses a struct with padding, so fill gaps with a field such as
+/// `reserved: [u8; 4]`. The struct is `Copy`, and `#[repr(C)]`, so the bytes on disk do not depend on the compiler.
 ///
 /// The database knows the fields as columns, by name, type and place: it compares them when the table is opened, and
-/// other programs read the records by them. Numbers, and what [`types`](crate::types) has, are columns of their
+/// other programs read the records by them. Numbers, and the types of [`types`](crate::types), are columns of their
 /// types; a nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays and
 /// all else are plain bytes to others.
 ///

@@ -1,16 +1,16 @@
-//! Snapshots beside operations: a consistent state to read at leisure, which nobody waits for.
+//! Snapshots beside operations: a consistent state to read at leisure, without delaying transactions.
 
 use super::Operation;
 use crate::{Error, Record, Table};
 
-/// The state of a database at one commit, to read from any thread, for as long as it is kept, while
-/// transactions go on: [`Operations::snapshot`](crate::Operations::snapshot). Clones are the same snapshot.
+/// The state of a database at one commit, to read from any thread, for as long as it is kept, while transactions
+/// continue: [`Operations::snapshot`](crate::Operations::snapshot). Clones are the same snapshot.
 ///
-/// What transactions that go on have done so far is not in it: it is undone, by their inverses, on pages of the
-/// snapshot's own. While it is there the first change of a page keeps a copy of that page, up to
-/// [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max); at that bound the oldest snapshot is
-/// ended, and reads of it say so ([`Error::Limit`]). It stays readable when the database is closed. In a child
-/// made by `fork` it is refused ([`Error::Forked`]).
+/// It has no effects of unfinished transactions: their inverses undo these on pages of the snapshot's own. While it
+/// exists, the first change of a page keeps a copy of that page, up to
+/// [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max); at that bound, the oldest snapshot is ended, and
+/// reads of it return [`Error::Limit`]. It stays readable when the database is closed. In a child made by `fork` it is
+/// refused ([`Error::Forked`]).
 ///
 /// ```
 /// # fn main() -> Result<(), sardonyx::Error> {
@@ -49,8 +49,8 @@ impl Snapshot {
         Snapshot(snapshot)
     }
 
-    /// Executes an operation on it, which asks for no locks here. What it reads is kept in memory until it
-    /// ends: read long ranges of an index in pieces, as in a transaction.
+    /// Executes an operation on it, which asks for no locks here. The values read stay in memory until it ends: read long
+    /// ranges of an index in pieces, as in a transaction.
     ///
     /// # Errors
     /// The operation's own. [`Error::Refused`] if it changes something, [`Error::Limit`] if the snapshot was
@@ -68,7 +68,7 @@ impl Snapshot {
         Records(self.0.records(table))
     }
 
-    /// Whether it was ended, and reads say so.
+    /// True if it was ended, so that reads fail.
     pub fn is_ended(&self) -> bool {
         self.0.is_ended()
     }

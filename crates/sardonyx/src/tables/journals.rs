@@ -1,4 +1,4 @@
-//! Reading journals: all rows, or those between two positions, from either end; nobody waits for a reader.
+//! Reading journals: all rows, or those between two positions, from either end. A reader delays no transaction.
 
 use super::Tables;
 use crate::Error;
@@ -10,9 +10,9 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 
 impl Tables {
-    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
-    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
-    /// database: what it reads is neither locked nor held back.
+    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns false. It delays no
+    /// transaction, however long it takes, and may itself run transactions on this database: it locks no rows and keeps
+    /// no log.
     ///
     /// # Errors
     /// Damage in the archive or the log, with file and offset; that the journal's
@@ -38,7 +38,7 @@ impl Tables {
     }
 
     /// The rows of a journal at the positions of a range that are durable now, oldest first; in reverse
-    /// ([`Iterator::rev`]) the newest first, without reading those before. Nobody waits for the reader.
+    /// ([`Iterator::rev`]) the newest first, without reading those before. The reader delays no transaction.
     ///
     /// ```
     /// # sardonyx::record! { #[journal("entries")] #[derive(Debug, PartialEq)] struct Entry { amount: u64 } }
@@ -85,8 +85,8 @@ impl Tables {
     }
 }
 
-/// Rows of a journal with their positions, from either end: [`Tables::journal_range`]. It ends after an
-/// error. It outlives the database's handle, and gives what was durable when it was made.
+/// Rows of a journal with their positions, from either end: [`Tables::journal_range`]. It ends after an error. It
+/// outlives the database's handle, and gives the rows that were durable when it was made.
 pub struct JournalRows<J> {
     rows: Option<RowRange>,
     of: PhantomData<fn() -> J>,

@@ -13,27 +13,28 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
 
-/// Unless chosen: how many there are at most, and bytes that they keep together.
+/// The defaults: the most open transactions, and the bytes that they keep together.
 pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
 ///
-/// It has the verbs of a [`Transaction`] on records and rows ([`OpenRows`]), sees the state of its begin and its own changes,
-/// and holds no stage, no thread and no lock: others go on, however long it lives. So it can wait for a user or another
-/// service, be kept in a struct, be used by one thread after another, and be held across an `.await`.
+/// It has the verbs of a [`Transaction`] on records and rows ([`OpenRows`]), and sees the state of its begin and its own
+/// changes. It holds no stage, no thread and no lock, so other transactions continue, however long it lives. It can wait
+/// for a user or another service, be kept in a struct, be used by one thread after another, and be held across an
+/// `.await`.
 ///
-/// At its commit the serial stage compares what it read with what is there, by values: rows by their keys, that there was
-/// none, ranges of indexes with all that was in them, and what constraints looked at. If all is as it was, its changes are
-/// made as if it had run at that moment: transactions are serializable. If not, the commit is [`Error::Conflict`], with a
-/// [`Conflict`](crate::errors::Conflict) that names the table and the key; nothing was done, and the transaction is run again
-/// ([`Tables::retry`] does that). One that changed nothing never conflicts.
+/// At its commit, the serial stage compares its reads with the current state, by values: rows by their keys, missing
+/// rows, ranges of indexes with their whole content, and the reads of constraints. If nothing differs, its changes are
+/// made as if it had run at that moment: transactions are serializable. Otherwise the commit returns [`Error::Conflict`],
+/// with a [`Conflict`](crate::errors::Conflict) that names the table and the key. Then nothing was changed; run the
+/// transaction again ([`Tables::retry`] does that). A transaction that changed nothing never conflicts.
 ///
-/// Dropped, it has no effect. What all open transactions of a database keep is bounded
+/// Dropping it undoes it. The memory of all open transactions of a database is bounded
 /// ([`Options::open_transactions_bytes_max`](crate::Options::open_transactions_bytes_max),
 /// [`open_transactions_max`](crate::Options::open_transactions_max),
-/// [`snapshot_bytes_max`](crate::Options::snapshot_bytes_max)); one that was ended at a bound says so
-/// ([`TransactionEnded`](crate::errors::TransactionEnded), [`SnapshotEnded`](crate::errors::SnapshotEnded)), and is run again.
-/// After the database was closed its verbs say [`Error::Closed`], in a forked child [`Error::Forked`].
+/// [`snapshot_bytes_max`](crate::Options::snapshot_bytes_max)); a transaction that was ended at a bound returns
+/// [`TransactionEnded`](crate::errors::TransactionEnded) or [`SnapshotEnded`](crate::errors::SnapshotEnded): run it
+/// again. After the database was closed, its verbs return [`Error::Closed`], in a forked child [`Error::Forked`].
 ///
 /// Changes of the schema, and journals, are for closures ([`Tables::run`]). If the schema of a table that it used is changed
 /// meanwhile, its commit is a conflict.
@@ -72,7 +73,7 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 pub struct OpenTransaction {
     rows: OpenRows,
     kernel: Weak<Kernel>,
-    /// All that it saw is durable with this group.
+    /// Everything that it saw is durable with this group.
     group: u64,
 }
 
@@ -80,10 +81,10 @@ impl OpenTransaction {
     /// Ends it, and returns when it is on stable storage.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if something that it read was changed meanwhile: run it again. [`Error::Limit`] if it was ended
-    /// at a bound, or is too large; [`Error::Full`], [`Error::Closed`], [`Error::Forked`]; [`Error::Nested`] inside a
-    /// transaction of this database. It then had no effect, but for [`Error::Poisoned`]: whether it is there after a restart
-    /// is not known.
+    /// [`Error::Conflict`] if something that it read was changed meanwhile: run it again. [`Error::Limit`] if it was
+    /// ended at a bound, or is too large; [`Error::Full`], [`Error::Closed`], [`Error::Forked`]; [`Error::Nested`] inside
+    /// a transaction of this database. Then it had no effect, except with [`Error::Poisoned`]: its outcome is known only
+    /// after a restart.
     pub fn commit(self) -> Result<(), Error> {
         self.commit_with(Durability::Durable)
     }
@@ -107,7 +108,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Ends it, and does not wait: the ticket can be waited for or awaited, as that of [`Tables::submit`]. It tells of a
+    /// Ends it, and does not wait: the ticket can be waited for or awaited, as that of [`Tables::submit`]. It reports a
     /// conflict, too.
     pub fn commit_later(self) -> Ticket<()> {
         let (rows, kernel) = (self.rows, upgraded(&self.kernel));
@@ -123,8 +124,8 @@ impl OpenTransaction {
         }
     }
 
-    /// Like [`OpenTransaction::commit`], for bindings: `waits` is asked from time to time whether to wait longer. `None` if
-    /// not: then it had no effect. One that changed nothing takes no turn.
+    /// Like [`OpenTransaction::commit`], for bindings: calls `waits` from time to time, and returns `None` when it
+    /// returns false; then the transaction had no effect. One that changed nothing takes no turn.
     ///
     /// # Errors
     /// The errors of [`OpenTransaction::commit`]; [`Error::Nested`] if it would wait, and the thread is inside of another
@@ -149,10 +150,10 @@ impl OpenTransaction {
         ended.map(Some)
     }
 
-    /// Ends it in a closure's transaction that has done nothing yet, which goes on.
+    /// Ends it in a closure's transaction that has done nothing yet, and that continues.
     ///
     /// # Errors
-    /// The errors of [`OpenTransaction::commit`]: that one is to be given up.
+    /// The errors of [`OpenTransaction::commit`]: then give the closure's transaction up.
     #[doc(hidden)]
     pub fn install(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         self.rows.install(tx, &mut LeftRows::default())
@@ -161,7 +162,7 @@ impl OpenTransaction {
     /// Ends it without effect, as dropping it does.
     pub fn rollback(self) {}
 
-    /// Marks how far it has come, to [go back](OpenTransaction::rollback_to) there.
+    /// Marks its present state, to [go back](OpenTransaction::rollback_to) to it.
     ///
     /// ```
     /// # use sardonyx::{Error, Tables, record};
@@ -184,17 +185,17 @@ impl OpenTransaction {
         self.rows.mark()
     }
 
-    /// Undoes what it did since a savepoint, which stays; those that were made after it do not. What it read meanwhile is
+    /// Undoes its changes since a savepoint. The savepoint stays; later ones are removed. Its reads meanwhile are
     /// compared at its commit all the same.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it has no such savepoint, or not any more: then nothing is undone.
+    /// [`Error::Refused`] if it has no such savepoint, or no longer: then nothing is undone.
     pub fn rollback_to(&mut self, savepoint: Marked) -> Result<(), Error> {
         self.rows.return_to(savepoint)
     }
 
-    /// Forgets a savepoint and those that were made after it: what was done since stays. As long as a savepoint is there, the
-    /// transaction keeps what was in the place of each change.
+    /// Removes a savepoint and later ones; the changes since stay. As long as a savepoint exists, the transaction keeps
+    /// the previous content of each change.
     ///
     /// # Errors
     /// [`Error::Refused`] if it has no such savepoint, or not any more.
@@ -203,7 +204,7 @@ impl OpenTransaction {
     }
 }
 
-/// True if others were in a transaction's way, so that it may end if it is run again.
+/// True if other transactions prevented the commit, so that a repetition may succeed.
 #[doc(hidden)]
 pub fn is_to_run_again(error: &Error) -> bool {
     error.is_conflict()
@@ -247,8 +248,8 @@ impl Tables {
     /// The number of times that [`Tables::retry`] runs a closure beside the serial stage.
     pub const RETRIES_ASIDE: usize = 5;
 
-    /// Begins a transaction that is ended by hand, in the state that is committed now. It costs some microseconds, and
-    /// others nothing: see [`OpenTransaction`].
+    /// Begins a transaction that is ended by hand, in the state that is committed now. It takes some microseconds, and
+    /// delays no other transaction: see [`OpenTransaction`].
     ///
     /// # Errors
     /// [`Error::Nested`] inside a transaction of this database, [`Error::Closed`], [`Error::Forked`]; [`Error::Full`] if the
@@ -258,7 +259,8 @@ impl Tables {
         Ok(self.opened(committed.snapshot.open()?, committed.group))
     }
 
-    /// The same for bindings: `waits` is asked from time to time whether to wait longer for the stage. `None` if not.
+    /// The same for bindings: calls `waits` from time to time while it waits for the stage, and returns `None` when it
+    /// returns false.
     ///
     /// # Errors
     /// The errors of [`Tables::begin`].
@@ -276,12 +278,13 @@ impl Tables {
     }
 
     /// Runs a closure as a transaction that blocks no other one, and returns when it is on stable storage. It runs up to
-    /// [`Tables::RETRIES_ASIDE`] times as an [`OpenTransaction`], again if that meets another one or is ended at a bound. After
-    /// that it is run once more in the serial stage, where nothing can be in its way, and others wait for it. So it ends. What the
-    /// closure does beside the transaction, it may do several times.
+    /// [`Tables::RETRIES_ASIDE`] times as an [`OpenTransaction`], again after a conflict or an end at a bound. Then it
+    /// runs once more in the serial stage, where no conflict is possible and others wait for it. So it ends. Effects of
+    /// the closure beside the transaction may happen several times.
     ///
     /// # Errors
-    /// The error that the closure returned, after everything it did was undone; those of [`Tables::run`], but for a conflict.
+    /// The error that the closure returned, after everything it did was undone; those of [`Tables::run`], except a
+    /// conflict.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -308,7 +311,8 @@ impl Tables {
         })
     }
 
-    /// Begins one in a closure's transaction that has done nothing yet, in which it is [installed](OpenTransaction::install).
+    /// Begins one in a closure's transaction that has done nothing yet, and into which it is
+    /// [installed](OpenTransaction::install).
     ///
     /// # Errors
     /// [`Error::Refused`] if that one has done something; [`Error::Full`] if there is no address space for a snapshot.
