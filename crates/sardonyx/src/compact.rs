@@ -1,7 +1,7 @@
 //! Compaction: a database written again with no more pages than its rows take, and its old files removed.
 //!
-//! The rows are packed in memory (`TableSpace::packed`), and what came of that is opened, indexes and all, before it takes
-//! the place of what there is (`storage::engine::Ended`).
+//! The rows are packed in memory (`TableSpace::packed`). The result is opened, with all indexes, before it replaces the
+//! old files (`storage::engine::Ended`).
 
 use crate::{Error, Options};
 use sardonyx_base::error::CrateError;
@@ -12,7 +12,7 @@ use sardonyx_table::{KeyHash, TableSpace};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a compaction did.
+/// The report of a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Compaction {
@@ -20,11 +20,11 @@ pub struct Compaction {
     pub rows: u64,
     /// Pages before.
     pub pages_before: u64,
-    /// Pages that there are now.
+    /// Pages after.
     pub pages: u64,
     /// Bytes of the files of the log and the backup before.
     pub file_bytes_before: u64,
-    /// Bytes of them now.
+    /// Bytes of them after.
     pub file_bytes: u64,
     /// False if nothing was written, since the files would not be smaller, nor the pages fewer in files of the same size.
     pub changed: bool,
@@ -32,20 +32,19 @@ pub struct Compaction {
 
 /// Compacting.
 impl Options {
-    /// Compacts the database in this directory, which nobody has open: its tables take then as many pages, in memory and
-    /// in the files, as a fresh database of the same rows would. What was deleted, dropped, emptied, or left behind by
-    /// columns that were added is given back, and the log before its end, too.
+    /// Compacts the database in this directory, which must not be open. Then its tables take as many pages, in memory and
+    /// in the files, as a fresh database of the same rows. It gives back the room of deleted rows, dropped and emptied
+    /// tables and earlier shapes, and the log before its end.
     ///
-    /// The database is read and rebuilt, packed in memory beside what it was, and written whole; so it takes the memory
-    /// of an opening and that of the rows once more, and for a while the room on the disk for both. A crash at any step
-    /// leaves it as it was or compacted, with the same rows.
+    /// The database is read and rebuilt, packed in memory beside what it was, and written whole. That takes the memory of
+    /// an opening and that of the rows once more, and for a while disk for both. A crash at any step leaves it as it was
+    /// or compacted, with the same rows.
     ///
     /// A database whose files would not be smaller stays as it is ([`Compaction::changed`]): one that was never used, or was
     /// compacted before.
     ///
-    /// Journals are not touched; they have their [`Retention`](crate::journals::Retention). Areas of operations stay where
-    /// they are, so their pages are not fewer. Memory that processes share is not compacted, and neither is a
-    /// database whose log is in a store.
+    /// Journals are not touched; they have their [`Retention`](crate::journals::Retention). Areas of operations keep
+    /// their pages. Memory that processes share is not compacted, and neither is a database whose log is in a store.
     ///
     /// ```
     /// use sardonyx::{Options, Tables};
@@ -59,14 +58,14 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
-    /// transactions have not ended, the log is in a store, or it was made as
-    /// memory or by nodes; [`Error::Damaged`] if its tables are not sound; what memory and disk say. The database is as it
-    /// was then, unless only old files could not be removed.
+    /// transactions have not ended, the log is in a store, or it was made as memory or by nodes; [`Error::Damaged`] if
+    /// its tables are not sound; errors of memory and disk. Then the database is unchanged, unless only old files could
+    /// not be removed.
     pub fn compact(self, path: impl AsRef<Path>) -> Result<Compaction, Error> {
         self.compact_with(path, |_, _| {})
     }
 
-    /// The same; `progress` is told how many blocks of how many were written.
+    /// The same; calls `progress` with the blocks written, and their total.
     ///
     /// # Errors
     /// As [`Options::compact`].
@@ -157,7 +156,7 @@ impl Options {
         })
     }
 
-    /// Refuses a store that is named, and a directory that is a part of one. Said before anything is opened.
+    /// Refuses a store in the options, and a directory that is a part of one, before anything is opened.
     fn check_not_in_store(&self, disk: Option<&dyn Disk>) -> Result<(), Error> {
         let known = disk.map(Known::read).transpose().map_err(OpenError::from)?;
         match self.storage.remote.is_some() || known.flatten().is_some() {

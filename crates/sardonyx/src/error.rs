@@ -15,7 +15,7 @@ impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
     }
 }
 
-/// Why the wait for a turn or a page, or the work in a turn, was interrupted, if that is what an error says.
+/// The reason for which the wait for a turn or a page, or the work in a turn, was interrupted, if an error says that.
 #[doc(hidden)]
 pub fn interruption(error: &Error) -> Option<Reason> {
     #[cfg(all(feature = "nodes", not(shuttle)))]

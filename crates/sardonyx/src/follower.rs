@@ -37,11 +37,11 @@
 //! ```
 //!
 //! A follower has all pages and indexes in its own memory, as the program that writes has. It reads that program's files,
-//! takes no lock, changes nothing, and needs no more than the right to read them. The program does not know of it: it
-//! publishes the end of its durable log in a small file, which costs it a system call for each commit group.
+//! takes no lock, is read-only, and needs only the right to read them. The program does not know of it: it publishes the
+//! end of its durable log in a small file, which costs it a system call for each commit group.
 //!
-//! A follower shows only what is durable: no power cut takes it back. It begins anew by itself, and atomically for its readers,
-//! when the log was freed before it was read, as happens to one that was stopped for long.
+//! A follower shows only durable commits: no power cut takes them back. If the log was freed before it was read, as after
+//! a long stop, the follower begins anew by itself, and atomically for its readers.
 
 mod following;
 
@@ -59,12 +59,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Between two looks at the log. With the time for a look and for what it finds, it is less than the 10 ms that a follower
-/// may be behind.
+/// The time between two reads of the log. With the time for a read and for applying it, it is less than the 10 ms that a
+/// follower may be behind.
 const LOOK_EVERY: Duration = Duration::from_millis(4);
 
-/// The moment of the next look. All followers of a machine look at the same moments: then the first one's read of the disk
-/// is the only one ([`RealDisk::sharing_reads`]).
+/// The moment of the next read. All followers of a machine read at the same moments, so only the first one reads the disk
+/// ([`RealDisk::sharing_reads`]).
 fn next_look() -> Duration {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let every = LOOK_EVERY.as_nanos();
@@ -73,8 +73,8 @@ fn next_look() -> Duration {
 }
 
 impl Tables {
-    /// Follows the database in this directory: reads its tables beside the program that has it open, at most 10 ms behind
-    /// what that has committed. See [`follower`](crate::follower).
+    /// Follows the database in this directory: reads its tables beside the program that has it open, usually at most 10
+    /// ms behind its commits. See [`follower`](crate::follower).
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no database; [`Error::Damaged`], with file and offset; [`Error::Refused`] if it holds
@@ -84,7 +84,7 @@ impl Tables {
         Options::new().follow_tables(path)
     }
 
-    /// The end of what is durable now: for [`Follower::wait_for`], or to read [changes](crate::changes) from here on.
+    /// The end of the durable log now: for [`Follower::wait_for`], or to read [changes](crate::changes) from here on.
     /// Every transaction of which [`Tables::run`] has returned is before it.
     ///
     /// # Errors
@@ -98,8 +98,8 @@ impl Tables {
 
 /// Following.
 impl Options {
-    /// Follows the database in this directory, to read its tables beside the program that has it open. Of the options those
-    /// count that say how much memory is used.
+    /// Follows the database in this directory, to read its tables beside the program that has it open. Only the options
+    /// for memory take effect.
     ///
     /// # Errors
     /// As [`Tables::follow`].
@@ -158,7 +158,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Looks once. Returns whether there was anything; `None` if following has failed.
+    /// Reads once. True if there was anything; `None` if following has failed.
     fn step(&self, following: &mut Following) -> Option<bool> {
         following.step(&self.state, &self.changed).ok()
     }
@@ -181,7 +181,7 @@ impl Shared {
 /// The tables of a database that another program has open, to read: [`Tables::follow`]. Share it between threads by
 /// reference or in an `Arc`.
 ///
-/// If following fails, such as by damage, every call says so from then on. Follow anew when the cause is removed.
+/// If following fails, such as by damage, every later call returns the error. Follow anew when the cause is removed.
 pub struct Follower {
     shared: Arc<Shared>,
     /// Without a thread.
@@ -190,7 +190,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Without a thread: looks at the log once, and applies everything that is durable. Returns whether there was anything.
+    /// Without a thread: reads the log once, and applies everything that is durable. Returns true if there was anything.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].
@@ -216,12 +216,12 @@ impl Follower {
         Ok(state)
     }
 
-    /// A snapshot of all tables, at a commit: what this has read of the log so far. It is read as one of the program that
-    /// writes, and blocks neither that program nor other readers.
+    /// A snapshot of all tables, at the newest commit that this has read. It is read as one of the writing program, and
+    /// blocks neither that program nor other readers.
     ///
     /// # Errors
-    /// Why following failed, if it did; [`Error::Closed`]; [`Error::Forked`]; [`Error::Full`] if the process has no address
-    /// space for it.
+    /// The error that ended following, if one did; [`Error::Closed`]; [`Error::Forked`]; [`Error::Full`] if the process
+    /// has no address space for it.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
         let space = state.snapshot()?;
@@ -229,7 +229,7 @@ impl Follower {
         Ok(Snapshot::new(space, self.shared.process))
     }
 
-    /// The same, if it is at most so far behind what is committed.
+    /// The same, if it is at most so far behind the commits.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
@@ -282,7 +282,7 @@ impl Follower {
         state.is_some_and(|state| state.check().is_err())
     }
 
-    /// Looks at the tables as they stand. No group is applied meanwhile.
+    /// Gives access to the present tables. No group is applied meanwhile.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].
@@ -329,11 +329,11 @@ impl Follower {
         }
     }
 
-    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and
-    /// then had all of them. It grows between two looks, and while much is read. It grows without end while nothing says
-    /// where the log ends: the program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if that
-    /// was never known, as of a copy that no program has opened. With
-    /// [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it counts from the time at which the log is stable on this host, too.
+    /// An upper bound of a snapshot's lag behind the commits: the time since this began the last read that found
+    /// everything. It grows between two reads, and while much is read. It grows without end while the log's end is
+    /// unknown: the writing program cannot publish it, or is of an older version. [`Duration::MAX`] if the end was never
+    /// known, as for a copy that no program has opened. With [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it
+    /// counts from the time at which the log is stable on this host, too.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].

@@ -1,13 +1,13 @@
-//! Why hosts cannot work together. Apart from [`crate::hosts`], which is not built for Shuttle: [`crate::Options`] says
-//! one of these, too.
+//! Errors of hosts. Apart from [`crate::hosts`], which is not built for Shuttle: [`crate::Options`] returns one of these,
+//! too.
 
 use crate::Error;
 use std::time::Duration;
 
-/// The least time after which a host counts as gone: below it a busy one would that still lives.
+/// The least time after which a host counts as failed: with less, a busy host would.
 pub const WAIT_MIN: Duration = Duration::from_millis(200);
 
-/// Why hosts cannot work together.
+/// Errors of hosts that cannot work together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -17,7 +17,7 @@ pub enum HostError {
     /// A name that no host can have.
     #[error("no host can be called {name:?}: take 1 to 200 letters, digits, `.`, `_` and `-`")]
     Name {
-        /// What was given.
+        /// The given value.
         name: String,
     },
     /// The time is too short.
@@ -25,7 +25,7 @@ pub enum HostError {
         "a host cannot count as gone after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
     )]
     Wait {
-        /// What was given.
+        /// The given value.
         wait: Duration,
     },
     /// The store has no database.

@@ -46,7 +46,7 @@ impl Inside {
     }
 }
 
-/// That a thread drives a transaction.
+/// The mark of a thread that drives a transaction.
 #[derive(Debug)]
 pub struct Driving(Inside, ThreadId);
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 pub use resident::*;
 pub use sardonyx_derive::ResidentInMemory as Resident;
-/// A range of bytes that grows: what a transaction and a snapshot are, and [`PlainMemory`].
+/// A range of bytes that grows: transactions, snapshots, and [`PlainMemory`].
 pub use sardonyx_mapped::Memory as MemoryRange;
 pub use sardonyx_mapped::heap::{Heap, Root};
 pub use sardonyx_mapped::leftovers;
@@ -69,8 +69,8 @@ impl Memory {
     /// have it open as memory, they share it.
     ///
     /// # Errors
-    /// [`Error::Locked`] if it is open in another way; [`Error::Damaged`], with file and offset;
-    /// [`Error::Refused`] if the shared memory of the others cannot be used; what the system refuses.
+    /// [`Error::Locked`] if it is open in another way; [`Error::Damaged`], with file and offset; [`Error::Refused`] if
+    /// the shared memory of the others cannot be used; the system's errors.
     pub fn open(path: impl AsRef<Path>) -> Result<Memory, Error> {
         Options::new().open_memory(path)
     }
@@ -79,14 +79,13 @@ impl Memory {
         Memory { segment }
     }
 
-    /// Runs a closure as a transaction, again and again until it does not conflict with others, and
-    /// returns when it is on stable storage. What the closure does outside of the memory is not undone.
+    /// Runs a closure as a transaction, repeated until it does not conflict with others, and returns when it is on stable
+    /// storage. Effects of the closure outside of the memory are not undone.
     ///
     /// # Errors
-    /// What the closure returned, after everything it did was undone; or the engine's: [`Error::Nested`]
-    /// inside a transaction of this thread on this memory, [`Error::Closed`], [`Error::Full`],
-    /// [`Error::Unavailable`] if a process that is stopped is in the way, [`Error::Poisoned`],
-    /// [`Error::Forked`].
+    /// The closure's error, after everything it did was undone; or the engine's: [`Error::Nested`] inside a transaction
+    /// of this thread on this memory, [`Error::Closed`], [`Error::Full`], [`Error::Unavailable`] if a stopped process is
+    /// in the way, [`Error::Poisoned`], [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -97,7 +96,7 @@ impl Memory {
         self.transaction().run(body)
     }
 
-    /// How a transaction is run, for what [`Memory::run`] leaves open: when it returns, and errors of a type of the program's own.
+    /// Options of one transaction beyond [`Memory::run`]: when it returns, and errors of a type of the program's own.
     pub fn transaction(&self) -> RunOptions<'_, Memory> {
         RunOptions::new(self)
     }
@@ -115,8 +114,8 @@ impl Memory {
         Ok(value)
     }
 
-    /// Like [`Memory::run`], but returns when the transaction is visible to all: its ticket has the value
-    /// when it is on stable storage, and can be awaited.
+    /// Like [`Memory::run`], but returns when the transaction is visible to all. Its ticket has the value when it is on
+    /// stable storage, and can be awaited.
     ///
     /// # Errors
     /// As [`Memory::run`].
@@ -128,7 +127,7 @@ impl Memory {
         Ok(Ticket::of_memory(ticket, value))
     }
 
-    /// Like [`Memory::submit`], as the only writer: nobody else commits meanwhile, so it is run once.
+    /// Like [`Memory::submit`], as the only writer: no other transaction commits meanwhile, so it is run once.
     ///
     /// # Errors
     /// As [`Memory::run`].
@@ -166,12 +165,12 @@ impl Memory {
         Ok(session)
     }
 
-    /// The ticket of what [`Session::commit`] returned.
+    /// The ticket of a position that [`Session::commit`] returned.
     pub fn ticket(&self, position: Option<u64>) -> Ticket {
         Ticket::of_memory(self.segment.ticket(position), ())
     }
 
-    /// The memory as it is now, to be read, for as long as it is kept.
+    /// The present memory, readable for as long as the snapshot is kept.
     ///
     /// # Errors
     /// [`Error::Limit`] if there are too many sessions; [`Error::Closed`]; [`Error::Forked`].
@@ -184,18 +183,18 @@ impl Memory {
         self.segment.length()
     }
 
-    /// Which mechanism finds out what transactions touch.
+    /// The mechanism that finds the pages that transactions touch.
     pub fn mechanism(&self) -> MechanismKind {
         self.segment.mechanism()
     }
 
-    /// Whether it outlives its processes.
+    /// True if it outlives its processes.
     pub fn is_durable(&self) -> bool {
         self.segment.is_durable()
     }
 
-    /// On which pages this process' transactions conflicted with others: what different threads or
-    /// processes change should be on different pages ([`Spread`]).
+    /// The pages on which this process' transactions conflicted with others. Put data that different threads or processes
+    /// change on different pages ([`Spread`]).
     pub fn conflicts(&self) -> Conflicts {
         self.segment.conflicts()
     }
@@ -205,7 +204,7 @@ impl Memory {
         self.segment.slowest_reader()
     }
 
-    /// Waits until everything that is committed, by whatever process, is on stable storage.
+    /// Waits until everything that is committed, by any process, is on stable storage.
     ///
     /// # Errors
     /// As [`Ticket::wait`]; [`Error::Closed`].
@@ -222,8 +221,7 @@ impl Memory {
         Ok(self.segment.checkpoint()?)
     }
 
-    /// What recovery did when the database was opened, if this process was the first to open it; the others
-    /// share what that one recovered.
+    /// The report of the recovery, if this process was the first to open the database; the others share its result.
     pub fn recovery(&self) -> Option<RecoveryReport> {
         self.segment.recovery()
     }

@@ -1,5 +1,6 @@
 //! Nodes: several processes on one database at once, each with a buffer of its own, pages locked over all of them. The
-//! verbs on tables are those that [`Tables`](crate::Tables) has, with rows that are copied out. What nodes do with tables is in the trait [`TableNode`], whatever couples them.
+//! verbs on tables are those of [`Tables`](crate::Tables), with rows that are copied out. The trait [`TableNode`] has the
+//! verbs of nodes on tables, for either coupling.
 //!
 //! *Closely coupled*: up to 64 processes of one host, which share memory.
 //!
@@ -77,16 +78,15 @@
 //! }
 //! ```
 //!
-//! A transaction that was chosen to end a deadlock is run again, so a closure must have no other effects. What will
-//! be changed is better read by `update` or `get_to_change`, which lock its page for writing at once.
+//! A transaction that was chosen to end a deadlock is run again, so a closure must have no other effects. Read rows that
+//! you will change by `update` or `get_to_change`, which lock their pages for writing at once.
 //!
-//! Indexes are declared in a schema ([`TableNode::create_table`]) and are always ordered. Constraints are those of all tables,
-//! references among them; schemas change in transactions ([`Transaction::tables`], and the trait
-//! [`DefineRows`](crate::rows::DefineRows)), which every node sees. A database of nodes' tables is opened by
-//! nodes alone. A page that all nodes change allows one commit a sync: rows that are changed by one node are best kept apart
-//! from the others' by their keys.
+//! Indexes are declared in a schema ([`TableNode::create_table`]) and are always ordered. Constraints are those of all
+//! tables, references among them; schemas change in transactions ([`Transaction::tables`], and the trait
+//! [`DefineRows`](crate::rows::DefineRows)), which every node sees. A database of nodes' tables is opened by nodes alone.
+//! A page that all nodes change allows one commit a sync: separate each node's rows from the others' by their keys.
 
-/// What all processes of loosely coupled nodes know, and nobody else.
+/// The secret that all processes of loosely coupled nodes share.
 pub use sardonyx_base::token::Token;
 pub use sardonyx_sharing::node::loose::{
     LooseNode, LooseOptions, OneHost, PageServer, Register, Serving,
@@ -96,7 +96,7 @@ pub use sardonyx_sharing::node::{
     NodeRange, NodeRows, NodeStatistics, NodeTables, Nodes, OwnedRow, PagesInUse, TableIndex,
     TableNode, TableRange, Transaction,
 };
-/// When modified pages are stored.
+/// The time at which modified pages are stored.
 pub use sardonyx_sharing::protocol::UpdateStrategy;
-/// How the database is stored.
+/// Options of the database's storage.
 pub use sardonyx_storage::engine::StorageOptions;

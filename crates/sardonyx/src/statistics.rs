@@ -1,16 +1,16 @@
-//! What an open database did, in numbers.
+//! The statistics of an open database.
 
 use sardonyx_serial::StageTimes;
 use sardonyx_storage::checkpoint::CheckpointTotals;
 use sardonyx_storage::log::statistics::LogStatistics;
 
-/// What was done since the database was opened. Each number is right; together they are not one moment's.
+/// Statistics since the database was opened. Each number is right; together they are not of one moment.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Transactions committed, that changed something.
     pub committed: u64,
-    /// Times that one was run again, after a conflict or a deadlock.
+    /// Repetitions of transactions, after a conflict or a deadlock.
     pub run_again: u64,
     /// The logging stage. Of memory nothing: it is shared with other processes.
     pub log: LogStatistics,
@@ -18,10 +18,10 @@ pub struct Statistics {
     pub checkpoint: CheckpointTotals,
     /// The time that each stage was busy: of tables.
     pub stages: StageTimes,
-    /// What only memory counts.
+    /// Statistics of memory only.
     #[cfg(feature = "memory")]
     pub memory: sardonyx_mapped::Statistics,
-    /// What only operations count.
+    /// Statistics of operations only.
     #[cfg(feature = "operations")]
     pub operations: sardonyx_multilevel::Statistics,
 }

@@ -1,7 +1,7 @@
-//! Which procedures are registered, by name.
+//! The registered procedures, by name.
 //!
-//! A procedure is registered for as long as somebody can call it: here stand handles that do not keep it. Names are of the
-//! process alone; no record of the log has one, so that recovery asks for none.
+//! A procedure is registered for as long as a handle can call it; the handles here do not keep it. Names are the process'
+//! alone. No record of the log has one, so recovery needs none.
 
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{Procedure, Registered, SerialError, WeakRegistered};
@@ -23,7 +23,7 @@ impl Procedures {
         self.enter(procedure, |_| None)
     }
 
-    /// The one of this one's name that is registered, or this one, which is then.
+    /// Returns the registered procedure of this one's name, or registers this one.
     ///
     /// # Errors
     /// [`SerialError::Refused`] if one of its name is that is of another type.

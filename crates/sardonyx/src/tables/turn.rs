@@ -10,13 +10,13 @@ use sardonyx_table::{Transaction, View};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time between two questions whether to wait longer.
+/// The time between two calls of `waits`.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// A thread that lets others go first looks so often whether they have.
+/// The time between two looks of a thread that lets others go first.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
-/// Does what may wait for a turn, and asks from time to time whether to wait longer. `None` if not.
+/// Does work that may wait for a turn, and calls `waits` from time to time. `None` when that returns false.
 pub(super) fn asking<T>(
     mut waits: impl FnMut() -> bool,
     mut work: impl FnMut(&Arc<Interrupt>) -> Result<T, Error>,
@@ -57,10 +57,10 @@ impl Tables {
         })
     }
 
-    /// Waits for a turn; `waits` is asked from time to time whether to wait longer. `None` if not.
+    /// Waits for a turn, and calls `waits` from time to time. `None` when that returns false.
     ///
     /// # Errors
-    /// As [`Tables::turn`], but for an interruption.
+    /// As [`Tables::turn`], except an interruption.
     #[doc(hidden)]
     pub fn turn_while(&self, waits: impl FnMut() -> bool) -> Result<Option<Turn<'_>>, Error> {
         asking(waits, |interrupt| {
@@ -68,10 +68,10 @@ impl Tables {
         })
     }
 
-    /// A turn, if nobody has one.
+    /// A turn, if no thread has one.
     ///
     /// # Errors
-    /// As [`Tables::turn`], but for an interruption.
+    /// As [`Tables::turn`], except an interruption.
     #[doc(hidden)]
     #[inline]
     pub fn try_turn(&self) -> Result<Option<Turn<'_>>, Error> {
@@ -85,8 +85,8 @@ impl Tables {
         !self.kernel.waited().are_over()
     }
 
-    /// Lets the threads go first that wait for a turn now, for at most so long. A caller that takes many turns, one after the
-    /// other, calls it between two of them: else it is back before the next thread is awake.
+    /// Lets the threads that wait for a turn now go first, for at most so long. A caller that takes many turns in
+    /// sequence calls it between them; otherwise it would take the next turn before another thread is awake.
     #[doc(hidden)]
     pub fn let_others_go_first(&self, at_most: Duration) {
         let waited = self.kernel.waited();
@@ -97,7 +97,7 @@ impl Tables {
         }
     }
 
-    /// Tells when a group of transactions, and all before it, is durable.
+    /// The ticket of a group of transactions, and all before it.
     #[doc(hidden)]
     pub fn durable(&self, group: u64) -> Ticket<()> {
         Ticket::of_value(self.kernel.durable(group))
@@ -119,7 +119,7 @@ impl Turn<'_> {
         Ok((self.tables.snapshot_of(space), group))
     }
 
-    /// Tells when all that is committed now is durable. The turn is over.
+    /// The ticket of all that is committed now. The turn is over.
     pub fn all_durable(self) -> Ticket<()> {
         Ticket::of_value(self.turn.all_durable())
     }
@@ -138,8 +138,8 @@ impl Turn<'_> {
         outcome.map_err(|Typed(error)| error)
     }
 
-    /// The same; it returns when the closure has run, and the ticket tells when that is durable. The closure may have what
-    /// no other thread may, unlike that of [`Turn::submit`].
+    /// The same; it returns when the closure has run, with the ticket of its durability. Unlike that of [`Turn::submit`],
+    /// the closure need not be `Send`.
     ///
     /// # Errors
     /// As [`RunOptions::run`]. Once this has returned `Ok` the transaction is committed.
@@ -152,7 +152,7 @@ impl Turn<'_> {
         Ok((value, Ticket::of_value(ticket)))
     }
 
-    /// Runs a closure as a transaction; the ticket tells when it is durable: as [`RunOptions::submit`].
+    /// Runs a closure as a transaction, and returns its ticket: as [`RunOptions::submit`].
     pub fn submit<T: Send, E: Send>(
         self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send,
@@ -160,9 +160,8 @@ impl Turn<'_> {
         Ticket::of_value(self.turn.submit(body))
     }
 
-    /// Runs a batch of a procedure's requests; the ticket tells when all of it is durable: as
-    /// [`Tables::submit_batch`]. It runs here and now in every shape; `begun` is of a turn that has
-    /// [set out](Turn::set_out).
+    /// Runs a batch of a procedure's requests, and returns its ticket: as [`Tables::submit_batch`]. It runs here and now
+    /// in every shape; `begun` is of a turn that has [set out](Turn::set_out).
     #[inline]
     pub fn submit_batch<P: Procedure>(
         self,

@@ -1,7 +1,7 @@
 //! The long transaction that has the serial stage, and the state that others read while it runs.
 //!
-//! Invariant: the state is all that was committed when the transaction began. As long as it is here nothing else can
-//! commit, so it is the newest that there is; it goes before the transaction commits.
+//! Invariant: the state is all that was committed when the transaction began. As long as it exists, nothing else can
+//! commit, so it is the newest. It is removed before the transaction commits.
 
 use super::{Tables, Turn};
 use crate::error::interruption;
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Committed {
     /// The state.
     pub snapshot: Snapshot,
-    /// What is in it is durable when this group is: [`Tables::durable`].
+    /// It is durable when this group is: [`Tables::durable`].
     pub group: u64,
     /// The catalogue's version in it: [`Tables::catalogue_version`].
     pub version: u64,
 }
 
-/// How the tables can be read.
+/// The ways to read the tables.
 #[derive(Debug)]
 pub enum Reached<'t> {
     /// In a turn.
@@ -80,7 +80,7 @@ impl Underway {
 
 #[doc(hidden)]
 impl Tables {
-    /// Whether a long transaction has the serial stage, and there is a state to be read beside it.
+    /// True if a long transaction has the serial stage, and there is a state to read beside it.
     #[inline]
     pub fn has_long(&self) -> bool {
         self.underway.is_there()
@@ -121,7 +121,7 @@ impl Tables {
         }
     }
 
-    /// The newest state that can be had without waiting for a long transaction. It may not be durable yet.
+    /// The newest state available without waiting for a long transaction. It may not be durable yet.
     ///
     /// # Errors
     /// As [`Tables::reach`]; if there is no address space for a snapshot.
@@ -154,8 +154,8 @@ impl Tables {
 }
 
 impl<'t> Turn<'t> {
-    /// Prepares for a transaction that may take long: what was executed before it is written, and others read that
-    /// meanwhile, until what is returned is dropped.
+    /// Prepares for a transaction that may take long. Earlier transactions are written, and others read their state until
+    /// the returned value is dropped.
     pub fn set_out(&mut self) -> Begun<'t> {
         let tables = self.tables;
         let version = tables.catalogue_version();
