@@ -1,7 +1,7 @@
 //! The bytes that an open transaction keeps: its changes, and notes of what it read.
 //!
-//! Invariant: nothing is kept that was not taken of each bound before. A budget that others share counts a transaction only
-//! if it keeps more than a few bytes.
+//! Invariant: memory is taken of each bound before it is used. A shared budget counts a transaction only if it keeps more
+//! than a few bytes.
 
 use super::OpenRows;
 use super::reads::{RangeRead, Span};
@@ -29,8 +29,8 @@ impl OpenRows {
         self.bytes.get()
     }
 
-    /// Its bytes count in a budget, too, which others share, if they are more than a few. An operation that finds no room
-    /// there fails as [`Error::Full`].
+    /// If its bytes are more than a few, they count in a shared budget, too. An operation that finds no room there fails
+    /// as [`Error::Full`].
     #[doc(hidden)]
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
         let share = Share::of(budget).in_steps(UNCOUNTED_BYTES);
@@ -38,7 +38,7 @@ impl OpenRows {
         self
     }
 
-    /// The most bytes that it may keep: so one alone does not take all that is for others.
+    /// The most bytes that it may keep, so that it alone does not take the others' part.
     fn bytes_limit(&self) -> usize {
         let of_budget = |share: &RefCell<Share>| share.borrow().bytes_max() / 4;
         let of_budget = self.share.as_ref().map_or(usize::MAX, of_budget);

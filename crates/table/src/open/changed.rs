@@ -1,7 +1,7 @@
 //! The rows of a table that an open transaction has inserted, changed or deleted, in the order of their keys, and the
 //! entries of its indexes for them.
 //!
-//! Invariant: each row that is there has an entry in every index, and no other row has one.
+//! Invariant: each existing row has an entry in every index, and no other row has one.
 
 use super::reads::Span;
 use sardonyx_rows::{RowFormat, TableError};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// The primary key of a row, as bytes in the order of the values.
 pub(super) type Key = Arc<[u8]>;
 
-/// What the transaction has of a row.
+/// The transaction's own state of a row.
 #[derive(Clone, Debug)]
 pub(super) enum Own {
     /// The row as it is now, in the format of rows of their own.
     Row(Arc<[u8]>),
-    /// There is none any more.
+    /// The row is deleted.
     Gone,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Changed {
     rows: BTreeMap<Key, Own>,
     /// Of each index of the schema, but that of the primary key, which the rows themselves are.
     entries: Vec<BTreeMap<Vec<u8>, Key>>,
-    /// The number of rows that there are more than in the snapshot.
+    /// The number of rows beyond the snapshot's.
     pub more: i64,
 }
 
@@ -56,7 +56,7 @@ impl Changed {
         &self.rows
     }
 
-    /// The rows that are there, in a part of an index by its number in the schema, or of the primary key.
+    /// The existing rows, in a part of an index by its number in the schema, or of the primary key.
     pub fn between(&self, index: Option<usize>, span: &Span) -> OwnRows<'_> {
         let Some((from, to)) = span.keys() else {
             return OwnRows::None;
@@ -72,7 +72,7 @@ impl Changed {
         }
     }
 
-    /// All of them behind a key, those that are gone among them.
+    /// All of them behind a key, deleted ones included.
     pub fn behind<'c>(
         &'c self,
         key: Option<&Key>,
@@ -85,13 +85,13 @@ impl Changed {
         rows.inspect(|_| look())
     }
 
-    /// Has a row in the place of what was there, which is returned; each with its [entries](entries_of).
+    /// Puts a row in the place of the previous one, which is returned; each with its [entries](entries_of).
     pub fn put(&mut self, key: Key, own: Own, old: &[Vec<u8>], new: Vec<Vec<u8>>) -> Option<Own> {
         self.replace_entries(&key, old, new);
         self.rows.insert(key, own)
     }
 
-    /// Has again what was there.
+    /// Restores the previous content.
     pub fn put_back(&mut self, format: &RowFormat, key: Key, before: Option<Own>) {
         // Both were rows before.
         let new = entries_of(format, before.as_ref()).unwrap_or_default();

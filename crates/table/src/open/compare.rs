@@ -1,8 +1,8 @@
-//! Comparing what an open transaction read with what is there at its end.
+//! Comparing an open transaction's reads with the state at its end.
 //!
-//! Pages that did not change since the snapshot are not looked at; of the others row by row, by values. So two transactions
-//! that met in one page are not in each other's way, and a value that came back is as if it had stayed. That is right for
-//! values outside of rows, too: whatever changes one changes the page of its row (`crate::changed_rows`).
+//! Pages that did not change since the snapshot are skipped; others are compared row by row, by values. So two
+//! transactions that meet in one page do not conflict, and neither does a value that returned to what it was. That is
+//! right for values outside of rows, too: each change of one changes the page of its row (`crate::changed_rows`).
 
 use super::changed::Key;
 use super::reads::{Extent, Keys, RangeRead};
@@ -20,7 +20,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::sync::Arc;
 
-/// More keys of a table, or rows of an index, are not compared one by one: only those that are on changed pages.
+/// Beyond this number of keys of a table, or rows of an index, only those on changed pages are compared.
 const MANY: usize = 500;
 /// So many keys of changed rows are kept at once.
 const KEYS_MAX: usize = if cfg!(test) { 1000 } else { 100_000 };
@@ -35,7 +35,7 @@ struct Both<'a> {
 }
 
 impl OpenRows {
-    /// Checks that all that was read is there still.
+    /// Checks that everything that was read is unchanged.
     ///
     /// # Errors
     /// [`TableError::Conflict`] with the first difference; [`TableError::SnapshotEnded`]; [`TableError::OtherDatabase`].
@@ -63,8 +63,8 @@ impl OpenRows {
         Ok(())
     }
 
-    /// Checks keys that were looked up. If they are many, only those of rows on changed pages are looked at: a row of
-    /// another page is what it was, and a key without a row has none there.
+    /// Checks keys that were looked up. If they are many, only those of rows on changed pages are compared: rows of other
+    /// pages are unchanged, and a key without a row has none there.
     fn check_keys(&self, table: u16, keys: &Keys, tx: &Transaction<'_>) -> Result<(), TableError> {
         let both = self.both(table, tx)?;
         if keys.len() <= MANY || !both.has_same_pages() {
@@ -82,7 +82,7 @@ impl OpenRows {
         }
     }
 
-    /// Calls `each` with the keys that changed rows had, or have now. It ends before, and is false, if that is to look at
+    /// Calls `each` with the keys that changed rows had, or have now. It ends early, and returns false, if that means
     /// more than `most` rows.
     fn each_changed_key(
         &self,
@@ -110,8 +110,8 @@ impl OpenRows {
             })
     }
 
-    /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had its
-    /// place, or has it now: the others are what they were.
+    /// Checks ranges of one index. If they have many rows together, only those are compared in which a changed row had
+    /// its place, or has it now: the others are unchanged.
     fn check_ranges(&self, ranges: &[&RangeRead], tx: &Transaction<'_>) -> Result<(), TableError> {
         let Some(first) = ranges.first() else {
             return Ok(());
@@ -131,9 +131,9 @@ impl OpenRows {
         Ok(())
     }
 
-    /// In which ranges of one index a changed row had its place, or has it now. `None` if that is to look at more rows than
-    /// the ranges have: these are as soon compared. `None`, too, if more rows have changed than there is a list for, and the
-    /// ranges are many: each would be looked for in several lists.
+    /// The ranges of one index in which a changed row had its place, or has it now. `None` if that means more rows than
+    /// the ranges have: comparing these takes no longer. `None`, too, if more rows have changed than one list holds, and
+    /// the ranges are many: each would be searched in several lists.
     fn touched(
         &self,
         both: &Both<'_>,
@@ -170,7 +170,7 @@ impl OpenRows {
         Ok(is_all.then_some(touched))
     }
 
-    /// True if nothing has changed where a row stood.
+    /// True if nothing has changed at a row's place.
     pub(super) fn is_untouched(
         &self,
         table: u16,
@@ -194,7 +194,7 @@ impl OpenRows {
         })
     }
 
-    /// Checks that a table is what it was, and that the same tables refer to it.
+    /// Checks that a table is unchanged, and that the same tables refer to it.
     fn check_schema(&self, table: u16, tx: &Transaction<'_>) -> Result<(), TableError> {
         let schema_now = |number: u16| tx.space.schema(number);
         let is_same = |number: u16| match (self.snapshot.schema_of(number), schema_now(number)) {
@@ -231,18 +231,18 @@ impl Both<'_> {
         RowRef::new(self.pages_now, &self.now.schema, &self.now.name, at)
     }
 
-    /// True if the table was not emptied, and has not another content.
+    /// True if the table was not emptied, and has the same content.
     fn has_same_pages(&self) -> bool {
         self.before.life == self.now.life
     }
 
-    /// True if nothing has changed where a row stood, nor elsewhere that is of it.
+    /// True if nothing has changed at a row's place, nor in its values elsewhere.
     fn is_untouched(&self, at: Address) -> bool {
         // A table that was emptied leaves its pages as they are.
         self.before.life == self.now.life && self.pages_before.is_as_live(at.page())
     }
 
-    /// Whether the row at an address then is the one at an address now.
+    /// True if the row at an address then equals the one at an address now.
     fn is_same(&self, before: Address, now: Address) -> Result<bool, TableError> {
         if before == now && self.is_untouched(before) {
             return Ok(true);
@@ -251,14 +251,14 @@ impl Both<'_> {
         is_same(&self.before.schema, &before, &now)
     }
 
-    /// Checks a row that stood at a place, or that there is none with this key.
+    /// Checks a row at a place, or that there is none with this key.
     fn check_key(
         &self,
         key: &[u8],
         before: Option<Address>,
         tx: &Transaction<'_>,
     ) -> Result<(), TableError> {
-        // Its page says that it is there.
+        // Its page says that it exists.
         if before.is_some_and(|at| self.is_untouched(at)) {
             return Ok(());
         }

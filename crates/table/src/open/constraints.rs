@@ -1,4 +1,4 @@
-//! What constraints ask of an open transaction.
+//! The interface of constraints to an open transaction.
 
 use super::changed::{Key, Own};
 use super::{OpenRow, OpenRows, OpenScan};
@@ -26,7 +26,7 @@ impl OpenRows {
         self.held.references()
     }
 
-    /// Checks held references as the rows now stand, as far as they are due.
+    /// Checks due held references against the present rows.
     ///
     /// # Errors
     /// [`TableError::NoSuchReference`], [`TableError::Referenced`].

@@ -1,4 +1,4 @@
-//! An open transaction's rows for those who make the next content of a table of them
+//! An open transaction's rows, for making the next content of a table of them
 //! ([`Transaction::begin_beside`](crate::Transaction::begin_beside)), since a call that installs many takes long.
 
 use super::changed::{Changed, Own};
@@ -6,7 +6,7 @@ use super::{OpenRow, OpenRows};
 use sardonyx_rows::TableError;
 use sardonyx_rows::schema::ValueRef;
 
-/// What an open transaction has of a row of its snapshot.
+/// An open transaction's state of a row of its snapshot.
 #[derive(Debug)]
 pub enum OwnRow<'r> {
     /// Nothing: the row is as it was.
@@ -29,7 +29,7 @@ impl OpenRows {
         changed.filter(|(_, rows)| *rows > 0).collect()
     }
 
-    /// Whether the snapshot has none of the rows that it has changed in a table.
+    /// True if the snapshot has none of the rows that it has changed in a table.
     ///
     /// # Errors
     /// That there is no such table; that the snapshot was ended.
@@ -43,7 +43,7 @@ impl OpenRows {
         Ok(true)
     }
 
-    /// What it has of the row with a key. That is no read of the snapshot.
+    /// Its state of the row with a key. That is no read of the snapshot.
     ///
     /// # Errors
     /// That there is no such table, or these are no values of a key.
@@ -61,7 +61,7 @@ impl OpenRows {
     /// Calls `each` with the rows of keys of which the snapshot has none.
     ///
     /// # Errors
-    /// What `each` returns; that there is no such table; that the snapshot was ended.
+    /// Errors of `each`; that there is no such table; that the snapshot was ended.
     #[doc(hidden)]
     pub fn inserted_rows<E: From<TableError>>(
         &self,

@@ -1,5 +1,4 @@
-//! The end of an open transaction: what it read is compared, and what it changed is done, as a transaction of the serial
-//! stage.
+//! The end of an open transaction: its reads are compared and its changes made, as a transaction of the serial stage.
 
 use super::changed::{Changed, Own};
 use super::life::Life;
@@ -20,15 +19,15 @@ use std::sync::Arc;
 /// Values of columns by their numbers.
 type Values = Vec<(usize, Value)>;
 
-/// What is done to a row.
+/// The change of a row.
 #[derive(Debug)]
 struct Change {
     table: u16,
-    /// The row with this key is taken away.
+    /// The row with this key is deleted.
     taken: Option<Vec<Value>>,
     /// These columns of the row with this key change.
     updated: Option<(Vec<Value>, Values)>,
-    /// This row comes.
+    /// This row is inserted.
     inserted: Option<Values>,
     /// The row at this place becomes these bytes.
     stored: Option<(Address, Arc<[u8]>)>,
@@ -46,8 +45,8 @@ impl Change {
     }
 }
 
-/// The memory of an open transaction that has ended. To free it takes as long as it did much, so it is dropped by a thread
-/// that no longer has the stage.
+/// The memory of an open transaction that has ended. Freeing it takes time in proportion to its changes, so a thread that
+/// no longer has the stage drops it.
 #[derive(Debug, Default)]
 #[must_use = "it is dropped outside of the stage"]
 pub struct LeftRows {
@@ -65,12 +64,12 @@ struct Left {
     _share: Option<RefCell<Share>>,
 }
 
-/// What an open transaction does at its end, compared with what is there.
+/// The changes of an open transaction at its end, after the comparison.
 #[derive(Debug)]
 pub struct OpenChanges(Vec<Change>);
 
 impl OpenChanges {
-    /// Makes the changes, in the transaction in which what was read was compared.
+    /// Makes the changes, in the transaction in which the reads were compared.
     ///
     /// # Errors
     /// Those of the changes.
@@ -85,12 +84,12 @@ impl OpenChanges {
 }
 
 impl OpenRows {
-    /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. What it read is compared
-    /// also if it changed nothing: the transaction may go on with that. One that ends without a change needs no installing.
-    /// Its memory is put into `left`.
+    /// Ends it in a transaction that has done nothing yet: all of its changes are made, or none. Its reads are compared
+    /// also if it changed nothing, since the transaction may continue with them. One that ends without a change needs no
+    /// installing. Its memory is put into `left`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if something that it read is not so any more: nothing has changed, and it can be run again.
+    /// [`Error::Conflict`] if something that it read has changed: it had no effect, and can be run again.
     /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
     pub fn install(self, tx: &mut Transaction<'_>, left: &mut LeftRows) -> Result<(), Error> {
         let changes = self.compared(tx, &[]);
@@ -99,7 +98,7 @@ impl OpenRows {
         changes?.make(tx)
     }
 
-    /// Reads its snapshot no more. What is left is memory.
+    /// Releases its snapshot. Only memory is left.
     #[doc(hidden)]
     pub fn let_go(mut self) -> LeftRows {
         if self.is_in_child() {
@@ -119,8 +118,8 @@ impl OpenRows {
         LeftRows { _left: Some(left) }
     }
 
-    /// Compares what it read with what is there in a transaction. Returns what it does there, but for its changes of the
-    /// tables in `others`: these are made otherwise.
+    /// Compares its reads with the state in a transaction. Returns its changes there, except those of the tables in
+    /// `others`, which are made otherwise.
     ///
     /// # Errors
     /// As [`OpenRows::install`].
@@ -131,7 +130,7 @@ impl OpenRows {
         Ok(OpenChanges(self.changes(tx, others)?))
     }
 
-    /// What it did to each row in the end.
+    /// The final change of each row.
     fn changes(&self, tx: &Transaction<'_>, others: &[u16]) -> Result<Vec<Change>, TableError> {
         let mut changes = Vec::new();
         for (number, table) in self.tables.iter().enumerate() {
@@ -158,7 +157,7 @@ impl OpenRows {
         Ok(changes)
     }
 
-    /// The change of a row that is where it was, which is then not looked up again.
+    /// The change of a row at its old place, which needs no further lookup.
     fn stored(
         &self,
         table: u16,
@@ -228,7 +227,7 @@ impl OpenRows {
             parts.any(|part| changed.iter().any(|(number, _)| *number == part.column))
         });
         match is_unique {
-            // Rows may exchange what is unique.
+            // Rows may exchange unique values.
             true => {
                 change.taken = Some(key);
                 change.inserted = Some(all()?);
@@ -240,7 +239,7 @@ impl OpenRows {
 }
 
 impl Known {
-    /// True if a row is changed by its bytes alone: all of it stands in its place, and no other row can be in its way.
+    /// True if a row is changed by its bytes alone: all of it is in its place, and it cannot collide with another row.
     fn is_flat(&self) -> bool {
         self.format.is_fixed()
             && self.schema.earlier_shapes.is_empty()
@@ -248,7 +247,7 @@ impl Known {
     }
 }
 
-/// Makes changes: first rows go, then others come.
+/// Makes changes: deletions first, then insertions.
 fn apply(changes: &[Change], tx: &mut Transaction<'_>) -> Result<(), Error> {
     for change in changes {
         if let Some(key) = &change.taken {

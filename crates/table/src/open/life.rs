@@ -1,10 +1,10 @@
-//! Bounds of a database's open transactions together: their number, and the bytes of what they keep.
+//! Common bounds of a database's open transactions: their number, and their bytes.
 //!
 //! At either bound the oldest is ended. So a program that forgets transactions delays no other one. The content of an ended
 //! one is freed when the program drops it.
 //!
-//! Invariant: the running ones have taken at most the bound, and so have the ended ones that are not dropped, when one takes
-//! more. So both together never have more than twice the bound.
+//! Invariant: when a transaction takes bytes, the running ones have at most the bound, and the ended ones that are not
+//! dropped have at most as much. So both together never have more than twice the bound.
 
 use sardonyx_base::process::Process;
 use sardonyx_rows::{TableError, TransactionEnded};
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that a transaction takes of what all may keep, at a time: first these.
+/// Bytes that a transaction takes of the common bound at a time: first these.
 const TAKEN_FIRST: usize = 1 << 12;
-/// As many as it has, up to these; fewer where all may keep little.
+/// Later as many as it has, up to these; fewer where the common bound is small.
 const TAKEN_AT_ONCE: usize = 1 << 16;
 
 const RUNS: u8 = 0;
@@ -40,7 +40,7 @@ struct Open {
     running: BTreeMap<u64, Running>,
     /// Bytes that all of them have taken.
     bytes: usize,
-    /// Bytes that those have which were ended, and are not dropped.
+    /// Bytes of those that were ended and are not dropped.
     ended_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ struct Running {
 }
 
 impl Open {
-    /// Ends one of them: it has its bytes until the program drops it.
+    /// Ends one of them: it keeps its bytes until the program drops it.
     fn end(&mut self, number: u64, why: u8) {
         if let Some(ended) = self.running.remove(&number) {
             ended.state.store(why, Ordering::Release);
@@ -60,7 +60,7 @@ impl Open {
         }
     }
 
-    /// One is dropped, with what it has taken.
+    /// Removes a dropped one, with its bytes.
     fn leave(&mut self, number: u64, taken: usize) {
         match self.running.remove(&number) {
             Some(_) => self.bytes -= taken,
@@ -68,7 +68,7 @@ impl Open {
         }
     }
 
-    /// The oldest one with bytes, but for one of them; and those.
+    /// The oldest one with bytes, except a given one; and its bytes.
     fn oldest_but(&self, number: u64) -> Option<(u64, usize)> {
         let mut others = self.running.iter();
         let oldest = others.find(|(other, running)| **other != number && running.taken > 0);
@@ -77,7 +77,7 @@ impl Open {
 }
 
 impl OpenTransactions {
-    /// None yet, of a database that this process has open: at most so many, which keep at most so many bytes together.
+    /// Begins empty, for a database that this process has open, with these bounds on number and bytes.
     pub fn new(process: Process, number_max: usize, bytes_max: usize) -> Arc<Self> {
         Arc::new(OpenTransactions {
             process,
@@ -88,7 +88,7 @@ impl OpenTransactions {
         })
     }
 
-    /// The database is closed: they end.
+    /// Ends them, since the database is closed.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
@@ -107,7 +107,7 @@ impl OpenTransactions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more.
+    /// Begins one more.
     pub(super) fn begin(self: &Arc<Self>) -> Life {
         let state = Arc::new(AtomicU8::new(RUNS));
         let mut open = self.lock();
@@ -132,7 +132,8 @@ impl OpenTransactions {
         }
     }
 
-    /// One that runs in the serial stage: only there is one at a time, so it counts in no bound and no other one ends it.
+    /// Begins one that runs in the serial stage. There is one at a time, so it counts in no bound, and no other one ends
+    /// it.
     pub(super) fn begin_in_stage(self: &Arc<Self>) -> Life {
         Life {
             all: Arc::clone(self),
@@ -150,7 +151,7 @@ pub(super) struct Life {
     /// `None` if it counts in no bound.
     number: Option<u64>,
     state: Arc<AtomicU8>,
-    /// Bytes that were taken of what all may keep.
+    /// Bytes taken of the common bound.
     taken: usize,
 }
 
@@ -198,7 +199,7 @@ impl Life {
         let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {
             return;
         };
-        // A child that was forked may find it locked for ever.
+        // In a forked child it may stay locked for ever.
         if less == 0 || !self.is_here() {
             return;
         }
@@ -210,11 +211,11 @@ impl Life {
         }
     }
 
-    /// Takes bytes, so that it has as many as these. Where all would have too many, the oldest other ones are ended.
+    /// Takes bytes, so that it has as many as these. Beyond the common bound, the oldest other ones are ended.
     ///
     /// # Errors
-    /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if those that were ended, and are
-    /// not dropped, have too many.
+    /// [`TableError::Ended`] if it was ended itself; [`TableError::OpenTransactionsFull`] if ended ones that are not
+    /// dropped have too many.
     pub fn take(&mut self, bytes: usize) -> Result<(), TableError> {
         let Some(number) = self.number else {
             return Ok(());
@@ -225,7 +226,7 @@ impl Life {
         let limit = self.all.bytes_max;
         let at_once = self.taken.max(TAKEN_FIRST).min(self.all.at_once());
         let more = (bytes - self.taken).next_multiple_of(at_once);
-        // A child that was forked may find it locked for ever.
+        // In a forked child it may stay locked for ever.
         self.check()?;
         let mut open = self.all.lock();
         // It may have been ended since: then it ends no other one.
@@ -254,7 +255,7 @@ impl Life {
 
 impl Drop for Life {
     fn drop(&mut self) {
-        // In a forked child locks of the parent may be taken for ever.
+        // In a forked child the parent's locks may stay locked for ever.
         if let Some(number) = self.number
             && self.is_here()
         {

@@ -1,17 +1,16 @@
-//! Rows in a transaction that is open for as long as its owner likes: the state at its beginning, and beside it what it
-//! has changed.
+//! Rows in a transaction of any length: the state at its beginning, and its own changes beside it.
 //!
-//! It has a snapshot ([`SpaceSnapshot`]) and, for each table, the rows that it inserted, changed or deleted ([`changed`]);
-//! reading is the one over the other. It is a store of rows as any other ([`ReadRows`](sardonyx_rows::ReadRows),
+//! It has a snapshot ([`SpaceSnapshot`]) and, for each table, the rows that it inserted, changed or deleted
+//! ([`changed`]). Reads combine both. It is a store of rows as any other ([`ReadRows`](sardonyx_rows::ReadRows),
 //! [`WriteRows`](sardonyx_rows::WriteRows)), so constraints are those of all stores. It holds no turn, no lock and no
-//! thread. What it took from the snapshot is noted ([`reads`]): keys, ranges, scans and numbers.
+//! thread. Its reads of the snapshot are noted ([`reads`]): keys, ranges, scans and counts.
 //!
-//! At its end [`OpenRows::install`] runs as a transaction of the serial stage. It compares what was read with what is
-//! there now, row by row: what is the same is as if all of it had run at that moment. Then it makes the changes by the
-//! verbs of [`Transaction`](crate::Transaction).
+//! At its end [`OpenRows::install`] runs as a transaction of the serial stage. It compares the reads with the current
+//! state, row by row. If nothing differs, the transaction is as if all of it had run at that moment. Then it makes the
+//! changes by the verbs of [`Transaction`](crate::Transaction).
 //!
-//! Invariants: what is not noted was not read from the snapshot; an operation that fails has done nothing; memory is
-//! bounded ([`OpenRows::with_bytes_max`]).
+//! Invariants: every read of the snapshot is noted; a failed operation has no effect; memory is bounded
+//! ([`OpenRows::with_bytes_max`]).
 //!
 //! Source: Mühe, Kemper, Neumann: Executing Long-Running Transactions in Synchronization-Free Main Memory Database Systems
 //! (CIDR 2013), "tentative execution"; validated by values instead of versions, since a comparison costs nothing while no
@@ -60,7 +59,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The default bound on what an open transaction keeps, in bytes.
+/// The default bound on an open transaction's memory, in bytes.
 const BYTES_MAX: usize = 1 << 30;
 
 /// The rows of all tables as an open transaction sees them.
@@ -69,28 +68,28 @@ pub struct OpenRows {
     snapshot: Arc<SpaceSnapshot>,
     /// By number.
     tables: Box<[OpenTable]>,
-    /// What was in the place of each change, in their order.
+    /// The previous content of each change, in their order.
     undo: Vec<Undo>,
-    /// How many changes there were at each mark.
+    /// The number of changes at each mark.
     marks: Marks<usize>,
     held: HeldReferences,
     reads: RefCell<Reads>,
     /// Tables to which others refer.
     referenced: OnceCell<Box<[bool]>>,
-    /// Bytes of changes, and of what undoing them needs.
+    /// Bytes of changes, and of the memory for undoing them.
     bytes: Cell<usize>,
     bytes_max: usize,
-    /// Of memory that others share.
+    /// Memory from a shared budget.
     share: Option<RefCell<Share>>,
-    /// The number of operations that run, one in another.
+    /// The number of nested running operations.
     depth: usize,
-    /// Which it is in the process.
+    /// Its number in the process.
     number: u64,
-    /// Among those that a program began by hand.
+    /// Its place among those that a program began by hand.
     life: Option<RefCell<Life>>,
 }
 
-/// So that marks of one are never taken for those of another.
+/// Numbers that distinguish the marks of one transaction from those of another.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// The transaction's part of a table.
@@ -99,7 +98,7 @@ struct OpenTable {
     /// Found when it is first used.
     known: OnceCell<Arc<Known>>,
     changed: Option<Changed>,
-    /// The keys of all rows of the snapshot, once they were asked for in order.
+    /// The keys of all rows of the snapshot, once they were read in order.
     keys: OnceCell<Vec<Key>>,
 }
 
@@ -109,9 +108,9 @@ struct Undo {
     table: u16,
     key: Key,
     before: Option<Own>,
-    /// Bytes that were taken for `before`.
+    /// Bytes taken for `before`.
     bytes_before: usize,
-    /// The number of rows that there are more since.
+    /// The number of rows added since.
     more: i64,
     /// Bytes of the change.
     bytes: usize,
@@ -123,14 +122,14 @@ fn bytes_of_change(key: &[u8], own: &Own, entries: &[Vec<u8>]) -> usize {
     own.bytes() + key.len() + OVERHEAD_BYTES + entries.sum::<usize>()
 }
 
-/// What is needed of a table to read and to change its rows.
+/// The parts of a table needed to read and to change its rows.
 #[derive(Debug)]
 pub(crate) struct Known {
     name: Arc<str>,
     schema: Arc<Schema>,
     /// The key of rows in the snapshot.
     primary: KeyShape,
-    /// Of rows that the transaction has.
+    /// The key of rows that the transaction has.
     format: RowFormat,
     conditions: Arc<[Check]>,
 }
@@ -168,21 +167,21 @@ impl OpenRows {
         }
     }
 
-    /// Is one of those that a program began by hand: it may be ended with them.
+    /// Counts it among those that a program began by hand: it may be ended with them.
     pub fn begun_among(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
         self.life = Some(RefCell::new(all.begin()));
         self
     }
 
-    /// Is one that the serial stage runs, with the same bound on its own bytes: no other one ends it.
+    /// Marks it as run by the serial stage, with the same bound on its own bytes: no other one ends it.
     pub fn begun_in_stage(mut self, all: &Arc<OpenTransactions>) -> Self {
         self.bytes_max = all.bytes_of_one();
         self.life = Some(RefCell::new(all.begin_in_stage()));
         self
     }
 
-    /// Checks that it was not ended from without.
+    /// Checks that no bound, close or fork has ended it.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`], by a [`TransactionEnded`](sardonyx_rows::TransactionEnded).
@@ -203,23 +202,23 @@ impl OpenRows {
         &self.snapshot
     }
 
-    /// Whether it has changed anything.
+    /// True if it has changed anything.
     pub fn has_changes(&self) -> bool {
         let mut changed = (self.tables.iter()).filter_map(|table| table.changed.as_ref());
         changed.any(|changed| !changed.rows().is_empty())
     }
 
-    /// Marks how far it has come, to [return](OpenRows::return_to) there.
+    /// Marks its present state, to [return](OpenRows::return_to) to it.
     pub fn mark(&mut self) -> Marked {
         let number = self.marks.push(self.undo.len());
         self.held.mark(self.marks.len() - 1);
         Marked::numbered(number, self.number)
     }
 
-    /// Undoes what was done since it marked a place. The mark stays; those that were made behind it do not.
+    /// Undoes the changes since a mark. The mark stays; later ones are removed.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it has no such mark, or not any more: then nothing is undone.
+    /// [`Error::Refused`] if it has no such mark, or no longer: then nothing is undone.
     pub fn return_to(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
         let (position, steps) = self.valid(mark)?;
@@ -256,11 +255,11 @@ impl OpenRows {
         self.give_to_others();
     }
 
-    /// Forgets a mark, and those that were made behind it. What was done since stays. Without marks it forgets how to undo
-    /// what was done, and gives that memory back.
+    /// Removes a mark and later ones; the changes since stay. Without marks, it drops the previous contents, and gives
+    /// that memory back.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it has no such mark, or not any more.
+    /// [`Error::Refused`] if it has no such mark, or no longer.
     pub fn release(&mut self, mark: Marked) -> Result<(), Error> {
         self.check_life()?;
         let (position, _) = self.valid(mark)?;
@@ -269,7 +268,7 @@ impl OpenRows {
         Ok(())
     }
 
-    /// Forgets how to undo what was done, if no mark and no operation needs that any more.
+    /// Drops the previous contents, if no mark and no operation needs them any more.
     fn forget_undo(&mut self) {
         if self.depth > 0 || !self.marks.is_empty() {
             return;
@@ -306,13 +305,12 @@ impl OpenRows {
         (!changed.rows().is_empty()).then_some(changed)
     }
 
-    /// What the transaction has of a row; `None` if it is as in the snapshot.
+    /// The transaction's own state of a row; `None` if it is as in the snapshot.
     fn own(&self, table: u16, key: &[u8]) -> Option<&Own> {
         self.changed(table)?.rows().get(key)
     }
 
-    /// Puts a row of the transaction's own into the place of the one with its key, or takes that away: then there are so
-    /// many rows more.
+    /// Replaces the row with this key by one of the transaction's own, or by none, and adds to the number of rows.
     fn put_own(
         &mut self,
         table: u16,
@@ -342,12 +340,12 @@ impl OpenRows {
         Ok(())
     }
 
-    /// Where the row of the snapshot with this key stands, which is noted as read.
+    /// The place of the snapshot's row with this key, which is noted as read.
     fn frozen_place(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         self.frozen_place_by(table, key, || self.find_frozen(table, key))
     }
 
-    /// The same; `find` finds it if it was not asked for before.
+    /// The same; `find` finds it if it was not read before.
     fn frozen_place_by(
         &self,
         table: u16,
@@ -363,8 +361,8 @@ impl OpenRows {
         Ok(at)
     }
 
-    /// The same, at the transaction's end: that is no read, and takes no bytes. What was read is compared already, or the row
-    /// is one that the transaction has changed, which is not changed over what others made of it meanwhile.
+    /// The same, at the transaction's end: that is no read, and takes no bytes. Either the row was compared already, or
+    /// the transaction has changed it, and others' changes of it are a conflict.
     fn place_at_end(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         match self.reads.borrow().key(table, key) {
             Some(noted) => Ok(noted),
@@ -372,7 +370,7 @@ impl OpenRows {
         }
     }
 
-    /// Where the row of the snapshot with this key stands.
+    /// The place of the snapshot's row with this key.
     fn find_frozen(&self, table: u16, key: &[u8]) -> Result<Option<Address>, TableError> {
         let values = self.known(table)?.primary.values_of(key);
         let values: Vec<_> = values.iter().map(Value::as_ref).collect();
@@ -404,7 +402,7 @@ impl OpenRows {
         }
     }
 
-    /// The bytes of a row that is there, as they are now.
+    /// The present bytes of an existing row.
     fn bytes_of(&self, table: u16, known: &Known, key: &[u8]) -> Result<Arc<[u8]>, TableError> {
         if let Some(Own::Row(bytes)) = self.own(table, key) {
             return Ok(Arc::clone(bytes));
@@ -417,7 +415,7 @@ impl OpenRows {
         }
     }
 
-    /// Whether rows of any table refer to this one's.
+    /// True if rows of any table refer to this one's.
     fn is_referenced(&self, table: u16) -> bool {
         let all = self.referenced.get_or_init(|| {
             let tables = self.snapshot.definitions().len();
@@ -446,15 +444,15 @@ impl OpenRows {
 impl Drop for OpenRows {
     fn drop(&mut self) {
         if self.is_in_child() {
-            // In a forked child the snapshot's locks may be taken for ever.
+            // In a forked child the snapshot's locks may stay locked for ever.
             std::mem::forget(Arc::clone(&self.snapshot));
         }
     }
 }
 
 impl Transaction<'_> {
-    /// The rows of an open transaction that begins in this one, which has done nothing yet: at its end it is
-    /// [installed](OpenRows::install) in this one, and nothing can be in its way.
+    /// The rows of an open transaction that begins in this one, which has done nothing yet. At its end it is
+    /// [installed](OpenRows::install) in this one, and no conflict is possible.
     ///
     /// # Errors
     /// [`Error::Refused`] if this one has changed something; [`Error::Full`] if there is no address space for a snapshot.

@@ -13,7 +13,8 @@ use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::fmt;
 
-/// Rows of an open transaction in the order of an index, from both ends. An error is told once: it is the end.
+/// Rows of an open transaction in the order of an index, from both ends. An error is returned once, and ends the
+/// iteration.
 pub struct OpenRange<'r> {
     rows: &'r OpenRows,
     known: &'r Known,
@@ -25,7 +26,7 @@ pub struct OpenRange<'r> {
     back: Option<Ahead<'r>>,
     /// Its own ones in the range.
     own: OwnAhead<'r>,
-    /// Whether rows of the snapshot may be changed ones.
+    /// True if rows of the snapshot may be changed ones.
     has_changes: bool,
     /// The number of the note.
     note: usize,

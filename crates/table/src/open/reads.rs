@@ -1,14 +1,14 @@
-//! Notes of what an open transaction took from its snapshot: it is compared with what is there at the transaction's end.
+//! Notes of an open transaction's reads of its snapshot, which are compared with the state at its end.
 
 use super::changed::Key;
 use sardonyx_rows::key::{Edge, behind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 
-/// Keys as bytes, and where their rows stand in the snapshot.
+/// Keys as bytes, and the places of their rows in the snapshot.
 pub(super) type Keys = BTreeMap<Box<[u8]>, Option<Address>>;
 
-/// What was read.
+/// The reads of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     /// By table: all tables that were used in any way.
@@ -24,7 +24,7 @@ struct OfTable {
     keys: Keys,
     /// The part of its rows that was scanned.
     scan: Option<Extent>,
-    /// True if the number of its rows was asked for.
+    /// True if its rows were counted.
     counted: bool,
 }
 
@@ -94,7 +94,7 @@ fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
     })
 }
 
-/// How much was read of rows in an order: so many of the first and of the last ones, or all.
+/// The extent of a read of rows in an order: so many of the first and of the last ones, or all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Extent {
     pub front: u64,
@@ -117,7 +117,7 @@ pub(super) struct RangeRead {
     pub table: u16,
     pub index: Box<str>,
     pub span: Span,
-    /// `None` if only the number of rows was asked for.
+    /// `None` if the rows were only counted.
     pub extent: Option<Extent>,
 }
 
@@ -132,17 +132,17 @@ impl RangeRead {
 }
 
 impl Reads {
-    /// Where the row of a key stands, which was looked up before.
+    /// The place of a key's row, which was looked up before.
     pub fn key(&self, table: u16, key: &[u8]) -> Option<Option<Address>> {
         self.tables.get(&table)?.keys.get(key).copied()
     }
 
-    /// A key was looked up for the first time.
+    /// Notes a key that was looked up for the first time.
     pub fn note_key(&mut self, table: u16, key: &[u8], at: Option<Address>) {
         self.table(table).keys.insert(key.into(), at);
     }
 
-    /// A part of an index is about to be read. Returns its number, to note how much of it is.
+    /// Notes a part of an index before it is read. Returns its number, to note the extent of the read.
     pub fn note_range(&mut self, table: u16, index: &str, span: &Span) -> usize {
         self.table(table);
         self.ranges.push(RangeRead {
@@ -154,7 +154,7 @@ impl Reads {
         self.ranges.len() - 1
     }
 
-    /// The number of rows in a part of an index was asked for.
+    /// Notes a count of the rows in a part of an index.
     pub fn note_count_of_range(&mut self, table: u16, index: &str, span: &Span) {
         self.table(table);
         self.ranges.push(RangeRead {
@@ -165,7 +165,7 @@ impl Reads {
         });
     }
 
-    /// So much of a range was read.
+    /// Notes the extent of a read of a range.
     pub fn note_extent(&mut self, range: usize, extent: Extent) {
         if let Some(RangeRead {
             extent: Some(there),
@@ -176,18 +176,18 @@ impl Reads {
         }
     }
 
-    /// So much of a scan was read.
+    /// Notes the extent of a scan.
     pub fn note_scan(&mut self, table: u16, extent: Extent) {
         let scan = &mut self.table(table).scan;
         scan.get_or_insert_default().add(extent);
     }
 
-    /// The number of a table's rows was asked for.
+    /// Notes a count of a table's rows.
     pub fn note_count(&mut self, table: u16) {
         self.table(table).counted = true;
     }
 
-    /// The table is one that was used.
+    /// Notes that a table was used.
     fn table(&mut self, table: u16) -> &mut OfTable {
         self.tables.entry(table).or_default()
     }

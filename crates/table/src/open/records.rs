@@ -19,8 +19,8 @@ impl OpenRows {
     /// The rows of the table with this name, to read and change by their columns' names.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table; [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`] if it was ended
-    /// from without ([`TransactionEnded`](sardonyx_rows::TransactionEnded)), as all its verbs say.
+    /// [`Error::Refused`] if there is no such table; [`Error::Limit`], [`Error::Closed`] and [`Error::Forked`] if it was
+    /// ended by a bound, a close or a fork ([`TransactionEnded`](sardonyx_rows::TransactionEnded)), as for all its verbs.
     pub fn rows(&mut self, table: &str) -> Result<Rows<&mut OpenRows>, Error> {
         self.check()?;
         Rows::named(self, table)
@@ -165,7 +165,7 @@ impl OpenRows {
         records::remove(self, table, &key)
     }
 
-    /// Deletes the records of a table that `keep` does not want. Returns how many.
+    /// Deletes the records of a table for which `keep` returns false. Returns their number.
     ///
     /// # Errors
     /// The errors of [`OpenRows::delete`]: some records are deleted then, and the transaction should be given up.
@@ -177,7 +177,7 @@ impl OpenRows {
         records::retain(self, table, keep)
     }
 
-    /// Deletes all records of a table. Returns how many.
+    /// Deletes all records of a table. Returns their number.
     ///
     /// # Errors
     /// The errors of [`OpenRows::retain`].
@@ -190,8 +190,8 @@ impl OpenRows {
         self.known(table.number())
     }
 
-    /// Where the record of the snapshot with this key stands, which is noted as read: plain data is found by its key as it
-    /// stands in the record.
+    /// The place of the snapshot's record with this key, which is noted as read: plain data is found by its key as in the
+    /// record.
     fn place_of_frozen<R: Record>(
         &self,
         table: Table<R>,

@@ -12,14 +12,14 @@ use sardonyx_storage::store::PageSnapshot;
 use std::collections::btree_map;
 use std::fmt;
 
-/// All rows of a table, in no particular order. An error is told once: it is the end.
+/// All rows of a table, in no particular order. An error is returned once, and ends the iteration.
 pub struct OpenScan<'r> {
     rows: &'r OpenRows,
     table: u16,
     frozen: Option<SnapshotScan<'r>>,
     own: Option<btree_map::Iter<'r, Key, Own>>,
     extent: Extent,
-    /// Why no row is given.
+    /// The error that ends the iteration.
     refused: Option<TableError>,
 }
 

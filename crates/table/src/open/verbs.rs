@@ -77,7 +77,7 @@ impl OpenRows {
         })
     }
 
-    /// Checks that indexes take this row's keys, and that no other row has those of unique ones that differ from what they were.
+    /// Checks that indexes take this row's keys, and that no other row has its changed unique keys.
     fn check_unique(
         &self,
         table: u16,
