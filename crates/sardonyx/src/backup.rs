@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Pages, or rows of journals, that are appended in one turn.
 const IN_A_TURN: u64 = 64;
 
-/// What was backed up.
+/// The report of a backup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Backup {
@@ -71,7 +71,7 @@ where
         Ok(backup)
     });
     if moved.is_err() {
-        // It was made here. What went wrong is told, not that its rest could not be removed.
+        // It was made here. The first error is returned, not one of removing the rest.
         let _ = std::fs::remove_dir_all(&unfinished);
     }
     moved

@@ -72,7 +72,7 @@ impl Tables {
     /// From now on the changes of this table's rows are not kept; earlier ones stay. Returns true if they were kept.
     ///
     /// # Errors
-    /// Those of [`Tables::keep_changes`].
+    /// The errors of [`Tables::keep_changes`].
     pub fn forget_changes(&self, table: &str) -> Result<bool, Error> {
         self.run(|tx| tx.forget_changes(table))
     }
@@ -159,7 +159,7 @@ impl Changes {
     /// Of a database's files, for a program that does not have it open: of groups before this one, if one is named.
     ///
     /// # Errors
-    /// Those of [`Tables::changes`].
+    /// The errors of [`Tables::changes`].
     #[doc(hidden)]
     pub fn of_files(
         disk: &Arc<dyn Disk>,
@@ -179,7 +179,7 @@ impl Changes {
     /// Goes on in the same files: at these positions, of groups before this one.
     ///
     /// # Errors
-    /// Those of [`Tables::changes`].
+    /// The errors of [`Tables::changes`].
     #[doc(hidden)]
     pub fn go_on(
         &mut self,
@@ -234,7 +234,7 @@ fn not_described(position: JournalPosition) -> Error {
     Error::Unavailable(ChangeError { position, reason }.into())
 }
 
-/// What the rows of a change are: the nearest description before it, or the first one behind. `None` if none is kept.
+/// The description of a change's rows: the nearest one before it, or the first one behind. `None` if none is kept.
 fn find(source: &Source, change: &KeptChange) -> Result<Option<Arc<Described>>, Error> {
     let wanted = Some(change.generation);
     let mut before = source.rows(JournalPosition::START..change.position)?;

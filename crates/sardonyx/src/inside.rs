@@ -53,7 +53,7 @@ pub struct Driving(Inside, ThreadId);
 impl Drop for Driving {
     fn drop(&mut self) {
         let mut inside = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The next one may have begun before this one's end is told.
+        // The next one may have begun before this one's end is reported.
         if inside.is_some_and(|(thread, _)| thread == self.1) {
             *inside = None;
         }

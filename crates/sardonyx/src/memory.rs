@@ -226,7 +226,7 @@ impl Memory {
         self.segment.recovery()
     }
 
-    /// What this handle's transactions did.
+    /// The statistics of this handle's transactions.
     pub fn statistics(&self) -> Statistics {
         let memory = self.segment.statistics();
         Statistics {
@@ -237,10 +237,10 @@ impl Memory {
         }
     }
 
-    /// Makes what is committed durable and leaves the memory, for all handles in this process: every later
-    /// call is refused ([`Error::Closed`]), but for another close, which does nothing. What runs goes on;
-    /// the process has left when the last transaction, session, snapshot and ticket is gone. Dropping the
-    /// last handle does the same, but cannot tell of errors.
+    /// Makes what is committed durable and leaves the memory, for all handles in this process: every later call is
+    /// refused ([`Error::Closed`]), but for another close, which does nothing. What runs goes on; the process has left
+    /// when the last transaction, session, snapshot and ticket has been dropped. Dropping the last handle does the same,
+    /// but cannot tell of errors.
     ///
     /// # Errors
     /// As [`Ticket::wait`]: it is closed nevertheless. [`Error::Forked`] in a child of the process that

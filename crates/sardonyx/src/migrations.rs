@@ -120,7 +120,7 @@ impl Tables {
     /// # Errors
     /// [`Error::Refused`] by a [`MigrationError`], before anything is changed: if the database has more migrations than
     /// the program, or another one in the place of one. A migration's error: then the earlier ones have run, and the
-    /// database has nothing of this one. Those of [`Tables::run`].
+    /// database has nothing of this one. The errors of [`Tables::run`].
     pub fn migrate<'m>(
         &self,
         migrations: impl IntoIterator<Item = Migration<'m>>,
@@ -143,7 +143,7 @@ impl Tables {
     /// The number of migrations that have run in the database.
     ///
     /// # Errors
-    /// Those of [`Tables::run`].
+    /// The errors of [`Tables::run`].
     pub fn schema_version(&self) -> Result<u32, Error> {
         self.run(|tx| Ok(ran(tx)?.len() as u32))
     }

@@ -498,7 +498,7 @@ mod memory {
         /// Opens memory that only this process has, without a log: transactions without durability.
         ///
         /// # Errors
-        /// What the system refuses.
+        /// The system's errors.
         pub fn open_private_memory(self) -> Result<Memory, Error> {
             Ok(Memory::new(self.memory.open_private()?))
         }

@@ -185,7 +185,7 @@ impl Tables {
     /// Drops a table with all its records; see [`Transaction::drop_table`].
     ///
     /// # Errors
-    /// Those of [`Tables::run`] and of [`Transaction::drop_table`].
+    /// The errors of [`Tables::run`] and of [`Transaction::drop_table`].
     pub fn drop_table(&self, name: &str) -> Result<(), Error> {
         self.run(|tx| tx.drop_table(name))
     }
@@ -193,7 +193,7 @@ impl Tables {
     /// Gives a table another name; see [`Transaction::rename_table`].
     ///
     /// # Errors
-    /// Those of [`Tables::run`] and of [`Transaction::rename_table`].
+    /// The errors of [`Tables::run`] and of [`Transaction::rename_table`].
     pub fn rename_table(&self, name: &str, to: &str) -> Result<(), Error> {
         self.run(|tx| tx.rename_table(name, to))
     }
@@ -201,7 +201,7 @@ impl Tables {
     /// Deletes all records of a table at once; see [`Transaction::truncate`].
     ///
     /// # Errors
-    /// Those of [`Tables::run`] and of [`Transaction::truncate`].
+    /// The errors of [`Tables::run`] and of [`Transaction::truncate`].
     pub fn truncate(&self, name: &str) -> Result<(), Error> {
         self.run(|tx| tx.truncate(name))
     }
@@ -340,7 +340,7 @@ impl Tables {
     /// The same; calls `progress` from time to time with the pages written, and their total.
     ///
     /// # Errors
-    /// Those of [`Tables::backup`].
+    /// The errors of [`Tables::backup`].
     pub fn backup_with(
         &self,
         directory: impl AsRef<Path>,

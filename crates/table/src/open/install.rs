@@ -72,7 +72,7 @@ impl OpenChanges {
     /// Makes the changes, in the transaction in which the reads were compared.
     ///
     /// # Errors
-    /// Those of the changes.
+    /// The errors of the changes.
     #[doc(hidden)]
     pub fn make(self, tx: &mut Transaction<'_>) -> Result<(), Error> {
         tx.hold_references(true);
