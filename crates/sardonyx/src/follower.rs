@@ -329,11 +329,11 @@ impl Follower {
         }
     }
 
-    /// An upper bound of a snapshot's lag behind the commits: the time since this began the last read that found
-    /// everything. It grows between two reads, and while much is read. It grows without end while the log's end is
-    /// unknown: the writing program cannot publish it, or is of an older version. [`Duration::MAX`] if the end was never
-    /// known, as for a copy that no program has opened. With [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it
-    /// counts from the time at which the log is stable on this host, too.
+    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and
+    /// then had all of them. It grows between two looks, and while much is read. It grows without end while nothing says
+    /// where the log ends: the program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if that
+    /// was never known, as of a copy that no program has opened. With
+    /// [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it counts from the time at which the log is stable on this host, too.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].
