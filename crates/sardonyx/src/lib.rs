@@ -238,7 +238,9 @@ pub mod low_level {
     pub use sardonyx_storage::page::Address;
     pub use sardonyx_storage::store::PageSnapshot;
     #[doc(hidden)]
-    pub use sardonyx_table::{Beside, LeftRows, OpenChanges, OwnRow};
+    pub use sardonyx_table::{
+        Beside, IndexBeside, IndexChanges, IndexRun, LeftRows, OpenChanges, OwnRow,
+    };
     /// The derives of plain data; [`record!`](crate::record!) writes them.
     pub use zerocopy;
 }

@@ -12,6 +12,11 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// The tables, to read.
     fn view(&self) -> &dyn Source;
 
+    /// True if all rows of a table were found to meet the constraint that it gets.
+    fn has_checked_rows(&self, _number: u16) -> bool {
+        false
+    }
+
     /// Makes a table: its number.
     ///
     /// # Errors
@@ -229,5 +234,9 @@ macro_rules! defines {
 pub(crate) use defines;
 
 impl DefineTarget for Transaction<'_> {
+    fn has_checked_rows(&self, number: u16) -> bool {
+        Transaction::has_checked_rows(self, number)
+    }
+
     defines!(Transaction);
 }

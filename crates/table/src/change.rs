@@ -6,7 +6,7 @@
 //! (`Transaction::move_row`). Dropping and renaming change the schema only. Widening rewrites the table's rows, in one
 //! transaction, so its size is bounded by what a transaction may log.
 
-use crate::table::Slot;
+use crate::table::{Slot, page_bytes, shape_of};
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::{RowRef, RowWriter};
@@ -119,12 +119,22 @@ impl Transaction<'_> {
         let mut at = Slot::default();
         loop {
             let (bytes, state) = self.parts(number);
+            let since = state.schema.columns[column].since_shape;
+            // No row is looked at of a page that has the column.
+            let mut behind = at;
+            if at.slot == 0
+                && let Some(page) = state.used_page(&mut behind)
+                && shape_of(page_bytes(bytes, page)) >= since
+            {
+                at = behind;
+                continue;
+            }
             let Some((address, behind)) = state.record_from(bytes, at) else {
                 return Ok(());
             };
             at = behind;
             let row = RowRef::new(bytes, &state.schema, &state.name, address)?;
-            if row.shape() >= state.schema.columns[column].since_shape {
+            if row.shape() >= since {
                 continue;
             }
             let value = value(&row)?;

@@ -37,6 +37,7 @@ pub mod changes;
 mod followed;
 pub mod hash;
 pub mod index;
+mod index_run;
 pub mod index_store;
 mod index_view;
 mod made_beside;
@@ -58,6 +59,7 @@ mod values;
 
 pub use followed::{FollowError, FollowedSpace};
 pub use hash::KeyHash;
+pub use index_run::IndexRun;
 pub use index_view::{Index, IndexRange};
 pub use open::{
     LeftRows, OpenChanges, OpenIndex, OpenRange, OpenRow, OpenRows, OpenScan, OpenTransactions,
@@ -69,4 +71,4 @@ pub use rows::{SnapshotScan, ViewScan};
 pub use schemas::{SchemaPiece, definition_of_schemas, read_schemas, schema_pieces};
 pub use snapshot::SpaceSnapshot;
 pub use space::{Prefetch, TableSpace, View};
-pub use transaction::{Beside, Marked, Transaction, Walk};
+pub use transaction::{Beside, IndexBeside, IndexChanges, Marked, Transaction, Walk};

@@ -1,5 +1,6 @@
-//! State of a replacement table: the next content of a table.
+//! What is made beside a table: its next content, and an index that it has not yet.
 
+use crate::secondary::Secondary;
 use crate::table::TableState;
 use std::sync::Weak;
 
@@ -10,6 +11,14 @@ pub(crate) struct MadeBeside {
     pub of: u16,
     /// Without an owner nobody goes on with it.
     pub owner: Weak<()>,
+}
+
+/// An index that is being built: see [`IndexBeside`](crate::IndexBeside).
+#[derive(Debug)]
+pub(crate) struct MadeIndex {
+    /// Without an owner nobody goes on with it.
+    pub owner: Weak<()>,
+    pub index: Secondary,
 }
 
 impl TableState {

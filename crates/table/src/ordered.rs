@@ -424,15 +424,6 @@ impl Tree {
         self.height += 1;
         Ok(())
     }
-
-    /// Gives all nodes back.
-    pub fn free(&mut self, store: &mut IndexStore) {
-        let mut leaving = Leaving::default();
-        leaving.push(std::mem::take(self));
-        while !leaving.is_empty() {
-            leaving.step(store);
-        }
-    }
 }
 
 #[cfg(test)]

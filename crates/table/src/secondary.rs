@@ -23,6 +23,7 @@ use sardonyx_storage::catalogue::Definition;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// An index of a table.
@@ -65,10 +66,14 @@ fn entry(key: &[u8], row: Address) -> Entry {
 impl What {
     /// How an entry's row compares with a row and its key, which has the same prefix.
     #[inline]
-    pub fn compare(&self, rows: &[u8], other: Address, row: Address, key: &[u8]) -> Ordering {
+    pub fn compare<P>(&self, rows: &P, other: Address, row: Address, key: &[u8]) -> Ordering
+    where
+        P: PageRead + ?Sized,
+        TableError: From<P::Error>,
+    {
         let keys = match self.shape.is_exact() {
             true => Ordering::Equal,
-            // Opening found that the rows' values are sound.
+            // Opening found that the rows' values are sound. After reading a snapshot one looks whether it was ended.
             false => (self.shape.compare(rows, other, key)).unwrap_or(Ordering::Equal),
         };
         keys.then(other.cmp(&row))
@@ -94,13 +99,17 @@ impl Secondary {
     /// # Errors
     /// [`TableError::DuplicateValue`] if the index is unique and there is a row with its key, [`TableError::KeyTooLong`],
     /// [`TableError::Store`] if there is no memory. Nothing has changed then.
-    pub fn insert(
+    pub fn insert<P>(
         &mut self,
         store: &mut IndexStore,
-        rows: &[u8],
+        rows: &P,
         row: Address,
         table: &dyn Fn() -> String,
-    ) -> Result<(), TableError> {
+    ) -> Result<(), TableError>
+    where
+        P: PageRead + ?Sized,
+        TableError: From<P::Error> + From<Infallible>,
+    {
         let mut key = KeyBytes::default();
         let has_null = self.shape().of_row(rows, row, &mut key)?;
         if let Err(bad) = self.shape().check_length(&key) {
@@ -110,12 +119,7 @@ impl Secondary {
             && !has_null
             && let Some(there) = self.find(store.bytes(), rows, &key)?
         {
-            return Err(TableError::DuplicateValue {
-                table: table(),
-                index: self.what.definition.name.clone(),
-                key: self.shape().describe(rows, there),
-                values: self.shape().values_of_row(rows, there).into(),
-            });
+            return Err(self.duplicate(&table(), rows, there));
         }
         let (what, entry) = (&*self.what, entry(&key, row));
         let before = |other| what.compare(rows, other, row, &key) == Ordering::Less;
@@ -129,13 +133,27 @@ impl Secondary {
         rows: &[u8],
         row: Address,
     ) -> Result<(), TableError> {
+        let removed = self.take_out(store, rows, row)?;
+        debug_assert!(removed, "every row is indexed");
+        Ok(())
+    }
+
+    /// Removes the entry of a row. Returns false if there is none.
+    pub fn take_out<P>(
+        &mut self,
+        store: &mut IndexStore,
+        rows: &P,
+        row: Address,
+    ) -> Result<bool, TableError>
+    where
+        P: PageRead + ?Sized,
+        TableError: From<P::Error>,
+    {
         let mut key = KeyBytes::default();
         self.shape().of_row(rows, row, &mut key)?;
         let what = &*self.what;
         let up_to = |other| what.compare(rows, other, row, &key) != Ordering::Greater;
-        let removed = self.tree.remove(store, entry(&key, row), up_to);
-        debug_assert!(removed, "every row is indexed");
-        Ok(())
+        Ok(self.tree.remove(store, entry(&key, row), up_to))
     }
 
     /// A row with this whole key.
@@ -259,6 +277,25 @@ impl Secondary {
     #[inline]
     pub fn cursor(&self, (from, to): (Place, Place)) -> Cursor {
         Cursor::new(self.tree, from, to)
+    }
+
+    /// Another row has the key of one that is there.
+    #[cold]
+    pub fn duplicate<P: PageRead + ?Sized>(
+        &self,
+        table: &str,
+        rows: &P,
+        there: Address,
+    ) -> TableError
+    where
+        TableError: From<P::Error>,
+    {
+        TableError::DuplicateValue {
+            table: table.to_string(),
+            index: self.what.definition.name.clone(),
+            key: self.shape().describe(rows, there),
+            values: self.shape().values_of_row(rows, there).into(),
+        }
     }
 
     /// Turns what is wrong with a key into an error that names everything.

@@ -4,6 +4,7 @@
 
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
+use crate::made_beside::MadeIndex;
 use crate::ordered::Leaving;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::row::Row;
@@ -40,6 +41,8 @@ pub struct TableSpace {
     pub(crate) indexes: IndexStore,
     /// Indexes there that no table has any more.
     pub(crate) leaving: Leaving,
+    /// Indexes there that are being built.
+    pub(crate) made_indexes: Vec<MadeIndex>,
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
@@ -59,6 +62,8 @@ pub struct TableSpace {
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
     /// Its parts besides pages.
     pub(crate) frozen_before: FrozenBefore,
+    /// The table whose rows the running transaction [need not look at](Transaction::with_checked_rows).
+    pub(crate) checked: Option<u16>,
     /// Computes defaults in SQL, once a program registered it.
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
@@ -118,6 +123,7 @@ impl TableSpace {
         let mut space = TableSpace {
             indexes,
             leaving: Leaving::default(),
+            made_indexes: Vec::new(),
             store,
             catalogue,
             tables,
@@ -130,6 +136,7 @@ impl TableSpace {
             workers: workers.clamp(1, WORKERS_MAX),
             newest_snapshot: Weak::new(),
             frozen_before: FrozenBefore::default(),
+            checked: None,
             computes_defaults: Mutex::default(),
         };
         note_references(&mut space.tables);

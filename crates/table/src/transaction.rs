@@ -30,6 +30,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 mod beside;
 mod constraints;
 mod declaring;
+mod index_beside;
 mod indexes;
 mod keeping;
 mod rows;
@@ -41,6 +42,7 @@ mod verbs;
 
 pub use beside::Beside;
 pub(crate) use constraints::note_references;
+pub use index_beside::{IndexBeside, IndexChanges};
 pub(crate) use keeping::{Keeping, kept_numbers};
 pub use savepoint::Marked;
 pub(crate) use savepoint::Savepoint;
@@ -497,6 +499,7 @@ impl<'a> Transaction<'a> {
 
     #[cold]
     fn undo(&mut self) {
+        self.space.checked = None;
         self.log.abort_transaction();
         while let Some(step) = self.space.undo.pop() {
             undo_step(self.space, step);

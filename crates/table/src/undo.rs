@@ -303,7 +303,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         }
         Step::IndexCreated { table } => {
             let index = state_of(tables, table).secondary.pop();
-            index.expect("it was created").tree.free(indexes);
+            leaving.push(index.expect("it was created").tree);
         }
         Step::IndexDropped { table, number } => {
             let index = undo.indexes.pop().expect("noted with the step");

@@ -87,6 +87,11 @@ pub trait ConstrainedRows: WriteRows {
     /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
+    /// True if all rows of a table were found to meet what its schema is about to say: they are not looked at again.
+    fn are_checked(&self, _table: u16) -> bool {
+        false
+    }
+
     /// Where all rows of a table stand. An error is told once: it is the end.
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Self::Place, TableError>>;
 

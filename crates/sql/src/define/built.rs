@@ -7,18 +7,20 @@ use crate::error::SqlError;
 use crate::names::of_public;
 use crate::relation::Relation;
 use sardonyx::schema::IndexDefinition;
-use sqlparser::ast::{AlterTableOperation, Statement};
+use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
-/// Whether a statement is one whose work is to build an index.
-pub(crate) fn builds_index(statement: &Statement) -> bool {
+/// Whether a statement is one whose work is to build an index, or to look at all rows of a table.
+pub(crate) fn works_on_rows(statement: &Statement) -> bool {
     match statement {
         Statement::CreateIndex(_) => true,
-        Statement::AlterTable(alter) => {
-            matches!(
-                &alter.operations[..],
-                [AlterTableOperation::AddConstraint { .. }]
-            )
-        }
+        Statement::AlterTable(alter) => matches!(
+            &alter.operations[..],
+            [AlterTableOperation::AddConstraint { .. }
+                | AlterTableOperation::AlterColumn {
+                    op: AlterColumnOperation::SetNotNull,
+                    ..
+                }]
+        ),
         _ => false,
     }
 }

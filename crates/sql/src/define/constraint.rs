@@ -5,8 +5,9 @@
 
 use super::checks::check_of;
 use super::columns::Constraint;
-use super::create::{add_foreign, constraint_exists, free_name, key_parts};
+use super::create::{constraint_exists, free_name, key_parts};
 use super::naming::{chosen, only_column};
+use super::reference::add_foreign;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -163,10 +164,12 @@ pub(super) fn note_not_null(
         return Ok(());
     }
     let mut has_null = false;
-    Source::scan(tx.view(), relation.number, &mut |row| {
-        has_null = row.value(number)? == ValueRef::Null;
-        Ok(!has_null)
-    })?;
+    if !tx.has_checked_rows(relation.number) {
+        Source::scan(tx.view(), relation.number, &mut |row| {
+            has_null = row.value(number)? == ValueRef::Null;
+            Ok(!has_null)
+        })?;
+    }
     if has_null {
         return Err(SqlError::new(
             code::NOT_NULL,

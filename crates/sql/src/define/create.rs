@@ -5,23 +5,19 @@ use super::columns::{
 };
 use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
+use super::reference::add_foreign;
 use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
-use crate::names::full_match_of;
-use crate::names::{name_of, of_public, quoted};
+use crate::names::{name_of, of_public};
 use crate::relation::{
-    ROW_NUMBER, ReferenceNotes, Relation, TableNotes, is_own, kind, object, printed, put_object,
+    ROW_NUMBER, Relation, TableNotes, is_own, kind, object, printed, put_object,
 };
 use crate::result::{Complete, Tag};
-use crate::types::SqlType;
-use crate::violations::of_new_reference;
 use sardonyx::Error;
-use sardonyx::schema::{
-    ForeignKey, IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value,
-};
+use sardonyx::schema::{IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, TableConstraint};
 
@@ -333,144 +329,6 @@ pub(super) fn key_parts(
         });
     }
     Ok(key)
-}
-
-/// Adds a reference to a table, and an index by which it is found who refers, if there is none.
-///
-/// # Errors
-/// What is wrong with it; `23503` if a row refers to nothing.
-pub(super) fn add_foreign(
-    tx: &mut dyn DefineTarget,
-    table: &str,
-    constraint: &Constraint,
-) -> Result<(), SqlError> {
-    let Constraint::Foreign {
-        name,
-        columns,
-        table: to,
-        referenced,
-        on_delete,
-        notes: said,
-    } = constraint
-    else {
-        return Ok(());
-    };
-    let source = tx.view();
-    let relation = Relation::named(source, table)?;
-    let parent = Relation::named(source, &of_public(to)?)?;
-    // A row that refers to a key would keep it from being deleted.
-    crate::keyspace::check(source, &parent.name)?;
-    let mut numbers = Vec::with_capacity(columns.len());
-    for column in columns {
-        numbers.push(relation.column(column)?.number);
-    }
-    let mut there = Vec::with_capacity(columns.len());
-    for column in referenced {
-        there.push(parent.column(column)?.number);
-    }
-    if referenced.is_empty() {
-        there = parent.primary_columns();
-    }
-    if there.len() != numbers.len() || there.is_empty() {
-        return Err(SqlError::new(
-            code::INVALID_FOREIGN_KEY,
-            "number of referencing and referenced columns for foreign key disagree",
-        ));
-    }
-    let (numbers, there) = in_key_order(&parent, &numbers, &there)?;
-    for pair in numbers.iter().zip(&there) {
-        check_types(&relation, &parent, pair, name.as_ref())?;
-    }
-    let parts: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let name = chosen(name.as_ref(), table, &parts, "fkey", |name| {
-        relation.has_constraint(name)
-    });
-    if relation.has_constraint(&name) {
-        return Err(constraint_exists(&name, table));
-    }
-    let is_mixed = said.full && numbers.len() > 1;
-    let key = ForeignKey {
-        name: name.clone(),
-        columns: numbers,
-        table: parent.number,
-        referenced: there,
-        on_delete: *on_delete,
-    };
-    if *said != ReferenceNotes::default() {
-        let mut notes = relation.notes.clone();
-        notes.table.clone_from(&relation.name);
-        notes.references.insert(name.clone(), *said);
-        put_notes(tx, relation.number, &notes)?;
-    }
-    let added = tx.add_reference(relation.number, key.clone());
-    added.map_err(|error| of_new_reference(error.into(), (&relation, &parent), &key))?;
-    if is_mixed {
-        let all = |what: &str| {
-            let columns = columns
-                .iter()
-                .map(|column| format!("{} {what}", quoted(column)));
-            columns.collect::<Vec<_>>().join(" AND ")
-        };
-        let condition = format!("({}) OR ({})", all("IS NULL"), all("IS NOT NULL"));
-        tx.add_check(relation.number, &full_match_of(&name), &condition)?;
-    }
-    Ok(())
-}
-
-/// Checks that a column can refer to another: both are of one type, or whole numbers.
-fn check_types(
-    relation: &Relation,
-    parent: &Relation,
-    (from, to): (&usize, &usize),
-    name: Option<&String>,
-) -> Result<(), SqlError> {
-    let of = |relation: &Relation, number| relation.numbered_column(number).cloned();
-    let (Some(from), Some(to)) = (of(relation, *from), of(parent, *to)) else {
-        return Ok(());
-    };
-    let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
-    if from.stored == to.stored || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
-        return Ok(());
-    }
-    let name = name.cloned();
-    let name = name.unwrap_or_else(|| format!("{}_{}_fkey", relation.name, from.name));
-    Err(SqlError::new(
-        code::DATATYPE_MISMATCH,
-        format!("foreign key constraint \"{name}\" cannot be implemented"),
-    )
-    .detail(format!(
-        "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-        from.name,
-        to.name,
-        from.spec.kind.name(),
-        to.spec.kind.name()
-    )))
-}
-
-/// The columns of a reference and those to which it refers, in the order of the unique key there.
-fn in_key_order(
-    parent: &Relation,
-    columns: &[usize],
-    referenced: &[usize],
-) -> Result<(Vec<usize>, Vec<usize>), SqlError> {
-    let unique = parent.schema.indexes.iter().filter(|index| index.unique);
-    let mut keys = [&parent.schema.primary].into_iter().chain(unique);
-    let is_it = |index: &&IndexDefinition| {
-        let mut key = index.key.iter();
-        index.key.len() == referenced.len() && key.all(|part| referenced.contains(&part.column))
-    };
-    let Some(key) = keys.find(is_it) else {
-        return Err(SqlError::new(
-            code::INVALID_FOREIGN_KEY,
-            format!(
-                "there is no unique constraint matching given keys for referenced table \"{}\"",
-                parent.name
-            ),
-        ));
-    };
-    let place = |part: &KeyPart| referenced.iter().position(|column| *column == part.column);
-    let places = key.key.iter().filter_map(place);
-    Ok(places.map(|at| (columns[at], referenced[at])).unzip())
 }
 
 /// That a table has a constraint of a name.

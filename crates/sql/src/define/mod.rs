@@ -11,13 +11,16 @@ mod drop;
 mod naming;
 mod options;
 mod procedure;
+mod reference;
+mod rule;
 mod sequence;
 mod view;
 
-pub(crate) use built::{builds_index, index_to_build};
+pub(crate) use built::{index_to_build, works_on_rows};
 pub(crate) use create::check_new_name;
 pub(crate) use drop::index_named;
 pub(crate) use naming::name_of_sequence;
+pub(crate) use rule::{Rule, rule_to_meet};
 
 use crate::database::Database;
 use crate::define_target::DefineTarget;

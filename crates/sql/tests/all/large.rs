@@ -18,7 +18,7 @@ pub const TABLE: &str = "create table t (id int primary key, a int check (a > -5
     insert into f select n, n, n % 7 from generate_series(1, 40) as s (n)";
 
 /// Statements that change many rows; some of them cannot.
-const LARGE: [&str; 42] = [
+const LARGE: [&str; 52] = [
     "update t set a = a + 1",
     "update t set b = b || '!' where a > 3",
     "update t set b = null, a = a + 100 where id > 20 and a <> 5",
@@ -37,6 +37,16 @@ const LARGE: [&str; 42] = [
     "create index if not exists t_b on t (b, a desc)",
     "create unique index t_ac on t (a, id)",
     "alter table t add constraint t_bc unique (b)",
+    "alter table t add column more int default 4; create index on t (more, a)",
+    "alter table t add column more int; update t set more = id where a > 3; create unique index on t (more)",
+    "alter table t add constraint t_check check (a < 90 or b is null)",
+    "alter table t add check (length(b) < 30)",
+    "alter table t alter column b set not null",
+    "alter table t alter column a set not null",
+    "alter table f add constraint f_id foreign key (id) references p",
+    "alter table f add constraint f_n foreign key (n) references s",
+    "alter table s add foreign key (v) references t (c)",
+    "alter table s add constraint s_v foreign key (v) references s deferrable initially deferred",
     "update t set a = t.a + s.v from s where s.id = t.id",
     "update t set b = t.b || s.v from s where s.id = t.id and s.v > 7 returning t.id",
     "delete from t using s where s.id = t.id and s.v % 2 = 0 returning t.id, s.v",
@@ -122,6 +132,9 @@ pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
         "select b, a from t where b >= 'a' order by b, a desc",
         "select indexname from pg_indexes where tablename = 't' order by indexname",
         "select table_name from information_schema.tables where table_schema = 'public'",
+        "select conname from pg_constraint order by conname",
+        "select table_name, column_name, is_nullable from information_schema.columns where table_schema = 'public'
+         order by table_name, column_name",
     ];
     texts
         .iter()
@@ -238,6 +251,10 @@ fn others_neither_see_the_half_of_it_nor_wait_for_its_end() {
         ("create unique index more on t (b, id)", 0),
         ("alter table t add unique (id, a)", 0),
         ("alter table s add unique (v)", 0),
+        ("alter table t add check (length(b) < 100)", 0),
+        ("alter table t alter column b set not null", 0),
+        ("alter table f add foreign key (id) references p", 0),
+        ("alter table f add foreign key (id) references t", 0),
         ("update t set a = t.a + s.v from s where s.id = t.id", 0),
         ("update t set a = t.a + s.v from s where s.id = t.id", 100),
         ("delete from t using s where s.id = t.id", 0),
@@ -334,6 +351,7 @@ fn a_request_and_a_time_limit_end_it_in_every_phase_and_nothing_is_left() {
             50,
         ),
         ("create index t_new on t (b)", 0),
+        ("alter table f add foreign key (id) references t", 0),
     ] {
         for phase in 1..40 {
             let both = Both::new();

@@ -11,7 +11,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const LARGE: [&str; 11] = [
+const LARGE: [&str; 13] = [
     "update t set a = a + 1, b = b || '!', c = c + 100",
     "update t set id = -id where a <> 4",
     "delete from t where a % 3 <> 0",
@@ -19,6 +19,8 @@ const LARGE: [&str; 11] = [
     "create unique index t_ac on t (a, id)",
     "alter table t add constraint t_bc unique (b)",
     "alter table s add unique (v)",
+    "alter table t add constraint t_b check (length(b) < 300)",
+    "alter table f add constraint f_p foreign key (id) references p",
     "update t set a = t.a + p.v from p where p.id = t.id",
     "delete from t where id in (select id from p where v % 3 <> 0) returning id",
     "insert into f select id + 100, id, id % 3 from p",

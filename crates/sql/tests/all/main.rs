@@ -9,6 +9,7 @@ mod following;
 mod functions;
 mod large;
 mod large_crashes;
+mod large_defining;
 mod large_open;
 mod large_values;
 mod lists;

@@ -1,7 +1,8 @@
-//! Building an ordered index at once from entries in order.
+//! Building an ordered index from entries in order: at once, or in parts.
 
-use super::Tree;
 use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use super::search::{live_inner, live_leaf};
+use super::{LEVELS_MAX, Path, Tree};
 use crate::index_store::IndexStore;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::StoreError;
@@ -58,6 +59,60 @@ pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, S
     tree.root = level[0].1;
     tree.len = entries.len() as u64;
     Ok(tree)
+}
+
+impl Tree {
+    /// Puts entries, which are in order, behind all that are there.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory; nothing has changed then.
+    pub fn append(&mut self, store: &mut IndexStore, entries: &[Entry]) -> Result<(), StoreError> {
+        // All of it first, so that nothing fails half-way.
+        let leaves = entries.len().div_ceil(LEAF_FILL);
+        store.ensure_room(leaves * LEAF_BYTES + (leaves + LEVELS_MAX) * INNER_BYTES)?;
+        for chunk in spread(entries, LEAF_FILL) {
+            self.append_leaf(store, chunk)?;
+        }
+        Ok(())
+    }
+
+    fn append_leaf(&mut self, store: &mut IndexStore, entries: &[Entry]) -> Result<(), StoreError> {
+        let new = store.allocate(LEAF_BYTES)?;
+        self.bytes += LEAF_BYTES as u64;
+        self.len += entries.len() as u64;
+        let mut leaf = Leaf::new(entries);
+        if self.root.0 == 0 {
+            store.write(new, leaf.as_bytes());
+            self.root = new;
+            return Ok(());
+        }
+        let path = self.path_to_last(store.bytes());
+        leaf.set_previous(path.leaf);
+        store.write(new, leaf.as_bytes());
+        let mut last = *live_leaf(store.bytes(), path.leaf);
+        debug_assert!(last.entry(last.count() - 1).prefix <= entries[0].prefix);
+        last.set_next(new);
+        store.write(path.leaf, last.as_bytes());
+        self.add_child(store, &path, entries[0], new, true)
+    }
+
+    /// The way to the end of the last leaf.
+    fn path_to_last(&self, nodes: &[u8]) -> Path {
+        let mut path = Path {
+            steps: [(Address(0), 0); LEVELS_MAX],
+            levels: usize::from(self.height),
+            leaf: self.root,
+            at: 0,
+        };
+        for step in &mut path.steps[..path.levels] {
+            let inner = live_inner(nodes, path.leaf);
+            let child = inner.count() - 1;
+            *step = (path.leaf, child);
+            path.leaf = inner.child(child);
+        }
+        path.at = live_leaf(nodes, path.leaf).count();
+        path
+    }
 }
 
 /// Parts of at most `fill`, of nearly the same length.

@@ -156,14 +156,22 @@ proptest! {
         first in prop::collection::btree_set(entry(), 0..3000),
         steps in prop::collection::vec((entry(), any::<bool>()), 0..600),
         ranges in prop::collection::vec((entry(), entry()), 8),
-        bulk in any::<bool>(),
+        // In order, in parts of so many entries, if not at once.
+        bulk in prop::option::of(0usize..200),
         keep in 1usize..40,
     ) {
         let mut pair = Pair::new();
-        if bulk {
+        if let Some(part) = bulk {
             let mut entries: Vec<_> = first.iter().copied().collect();
             entries.sort_by_key(|entry| order(*entry));
-            pair.tree = build(&mut pair.store, &entries).expect("memory");
+            match part {
+                0 => pair.tree = build(&mut pair.store, &entries).expect("memory"),
+                _ => {
+                    for part in entries.chunks(part) {
+                        pair.tree.append(&mut pair.store, part).expect("memory");
+                    }
+                }
+            }
             pair.model = entries.iter().map(|entry| order(*entry)).collect();
         } else {
             // Not in order.
@@ -263,8 +271,11 @@ fn what_comes_in_order_fills_the_leaves() {
     }
     pair.check();
     assert!(pair.tree.bytes() < count * 18, "{}", pair.tree.bytes());
-    let mut tree = pair.tree;
-    tree.free(&mut pair.store);
+    let mut leaving = Leaving::default();
+    leaving.push(pair.tree);
+    while !leaving.is_empty() {
+        leaving.step(&mut pair.store);
+    }
     assert_eq!(pair.store.bytes_used(), 0);
 }
 

@@ -255,7 +255,8 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
         None
     }
 
-    fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
+    /// Where the next row is.
+    pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
         while self.waiting.is_empty() && !self.ended {
             if self.place.rows() > 0 {
                 self.place = ScanPlace::at_page(self.place.page() + 1);

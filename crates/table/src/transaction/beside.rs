@@ -8,12 +8,11 @@
 use super::{Transaction, note_references};
 use crate::View;
 use crate::made_beside::MadeBeside;
-use crate::secondary::{Secondary, What, wanted};
 use crate::table::TableState;
 use crate::undo::{TakenOver, Was};
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::RowWriter;
-use sardonyx_rows::schema::{IndexDefinition, Schema, ValueRef};
+use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::{Conflict, ConflictWith, RESERVED, TableError, WriteRows};
 use std::sync::Arc;
 
@@ -58,28 +57,19 @@ impl View<'_> {
 
 impl Transaction<'_> {
     /// Begins to make a table's next content, which is empty. It is checked as the table's rows are, but for what they
-    /// refer to. It may have other indexes than the table: the transaction in which the table takes it over gives the table
-    /// these, or they go.
+    /// refer to.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another one is being made; [`Error::Refused`] if there is no such table; [`Error::Limit`],
     /// [`Error::Full`]. Nothing is changed then.
     #[doc(hidden)]
-    pub fn begin_beside(
-        &mut self,
-        table: u16,
-        indexes: &[IndexDefinition],
-    ) -> Result<Beside, Error> {
-        Ok(self.whole(|tx| tx.try_begin_beside(table, indexes))?)
+    pub fn begin_beside(&mut self, table: u16) -> Result<Beside, Error> {
+        Ok(self.whole(|tx| tx.try_begin_beside(table))?)
     }
 
-    fn try_begin_beside(
-        &mut self,
-        table: u16,
-        indexes: &[IndexDefinition],
-    ) -> Result<Beside, TableError> {
+    fn try_begin_beside(&mut self, table: u16) -> Result<Beside, TableError> {
         let state = self.row_state(table)?;
-        if state.feed.is_some() && indexes.is_empty() {
+        if state.feed.is_some() {
             // Each row that changes is to be kept: in the transactions that change it.
             return Err(self.beside_conflict(table));
         }
@@ -109,19 +99,9 @@ impl Transaction<'_> {
             .in_life(life)
             .described_as(of);
         let schema = Arc::clone(&of.schema);
-        if !schema.foreign_keys.is_empty() || !indexes.is_empty() {
+        if !schema.foreign_keys.is_empty() {
             let mut own = (*schema).clone();
             own.foreign_keys.clear();
-            own.indexes.extend_from_slice(indexes);
-            own.check().map_err(|source| TableError::Schema {
-                table: definition.name.clone(),
-                source: Box::new(source),
-            })?;
-            let all = wanted(&own, state.is_hashed).into_iter();
-            let is_new = |what: &What| indexes.contains(&what.definition);
-            state
-                .secondary
-                .extend(all.filter(is_new).map(Secondary::new));
             state.take_schema(Arc::new(own), true);
         }
         state.is_checked = !schema.checks.is_empty();

@@ -136,6 +136,10 @@ impl ConstrainedRows for Transaction<'_> {
         self.space.computes_defaults.lock().clone()
     }
 
+    fn are_checked(&self, table: u16) -> bool {
+        self.space.checked == Some(table)
+    }
+
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Address, TableError>> {
         self.state(table).records(self.space.store.bytes()).map(Ok)
     }
@@ -161,6 +165,21 @@ impl ConstrainedRows for Transaction<'_> {
 }
 
 impl Transaction<'_> {
+    /// Runs steps that give a table constraints which all its rows are known to meet: they are not looked at.
+    #[doc(hidden)]
+    pub fn with_checked_rows<T>(&mut self, table: u16, steps: impl FnOnce(&mut Self) -> T) -> T {
+        self.space.checked = Some(table);
+        let done = steps(self);
+        self.space.checked = None;
+        done
+    }
+
+    /// True within [`Transaction::with_checked_rows`] of a table.
+    #[doc(hidden)]
+    pub fn has_checked_rows(&self, table: u16) -> bool {
+        self.space.checked == Some(table)
+    }
+
     /// Gives a table a reference to another, or to itself.
     ///
     /// # Errors

@@ -5,9 +5,7 @@ use crate::support::{STORE_BYTES, World, hash, in_detail, store_of};
 use sardonyx_base::error::Error;
 use sardonyx_base::random::Random;
 use sardonyx_rows::read::{ReadRow, ReadRows};
-use sardonyx_rows::schema::{
-    IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value, ValueRef,
-};
+use sardonyx_rows::schema::{IntoSchema, Schema, Type, Value, ValueRef};
 use sardonyx_rows::{RowWriter, Rows, TableError};
 use sardonyx_table::{Beside, TableSpace, Transaction};
 use std::collections::BTreeMap;
@@ -157,7 +155,7 @@ fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before(
         let (mut world, table, before) = stock(is_ordered);
         let next = next_of(&before);
         let snapshot = world.space.snapshot().expect("a snapshot");
-        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
         fill(&mut world, table, &beside, &before, &next);
         // Taken over, and undone: what was made is nobody's.
         let mut tx = world.space.begin(&mut world.log);
@@ -167,7 +165,7 @@ fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before(
         insert(&mut tx, table, -8, 1, "behind it");
         tx.abort();
         check(&world.space, table, &before);
-        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun again"));
+        let beside = world.commit(|tx| tx.begin_beside(table).expect("begun again"));
         fill(&mut world, table, &beside, &before, &next);
         world.commit(|tx| tx.take_over(beside).expect("taken over"));
         check(&world.space, table, &next);
@@ -217,14 +215,14 @@ fn what_a_crash_left_is_dropped_by_the_next_one() {
     let next = next_of(&before);
     let definitions = world.space.definitions().len();
     for _ in 0..3 {
-        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
         fill(&mut world, table, &beside, &before, &next);
         drop(beside);
         world.reopen(1);
         check(&world.space, table, &before);
         assert!(world.space.definitions().len() <= definitions + 1);
     }
-    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
     fill(&mut world, table, &beside, &before, &next);
     world.commit(|tx| tx.take_over(beside).expect("taken over"));
     check(&after_crash(&world), table, &next);
@@ -235,7 +233,7 @@ fn what_a_crash_left_goes_with_its_table_and_when_it_is_asked_for() {
     for is_dropped in [false, true] {
         let (mut world, table, before) = stock(true);
         let next = next_of(&before);
-        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
         fill(&mut world, table, &beside, &before, &next);
         // It is made: it stays.
         world.commit(|tx| tx.forget_all_beside().expect("looked at"));
@@ -276,7 +274,7 @@ fn what_a_crash_left_goes_with_its_table_and_when_it_is_asked_for() {
 #[test]
 fn a_table_that_is_dropped_while_its_next_content_is_made_takes_that_with_it() {
     let (mut world, table, before) = stock(true);
-    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
     fill(&mut world, table, &beside, &before, &next_of(&before));
     world.commit(|tx| tx.drop_table(ITEMS).expect("dropped"));
     assert!(!world.space.view().has_next_contents());
@@ -292,12 +290,9 @@ fn is_conflict<T: std::fmt::Debug>(said: Result<T, Error>) -> bool {
 fn a_table_that_changed_otherwise_takes_nothing_over() {
     for changed in 0..4 {
         let (mut world, table, _) = stock(false);
-        let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+        let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
         world.commit(|tx| {
-            assert!(
-                is_conflict(tx.begin_beside(table, &[])),
-                "one is being made"
-            );
+            assert!(is_conflict(tx.begin_beside(table)), "one is being made");
             match changed {
                 0 => tx.truncate(ITEMS).expect("emptied"),
                 1 => tx.drop_table(ITEMS).expect("dropped"),
@@ -332,7 +327,7 @@ fn a_table_that_changed_otherwise_takes_nothing_over() {
 #[test]
 fn a_renamed_table_keeps_its_name_and_its_conditions_hold() {
     let (mut world, table, before) = stock(false);
-    let beside = world.commit(|tx| tx.begin_beside(table, &[]).expect("begun"));
+    let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
     world.commit(|tx| {
         let refused = tx.insert_beside(&beside, row(1, -1, "negative"));
         assert!(matches!(
@@ -358,47 +353,6 @@ fn a_renamed_table_keeps_its_name_and_its_conditions_hold() {
     world.commit(|tx| tx.take_over(beside).expect("taken over"));
     check(&world.space, table, &before);
     assert!(Rows::named(world.space.view(), "things").is_ok());
-}
-
-#[test]
-fn a_content_has_an_index_that_the_table_gets_with_it() {
-    for unique in [false, true] {
-        let (mut world, table, before) = stock(true);
-        let definition = IndexDefinition {
-            name: "more".into(),
-            kind: IndexKind::Ordered,
-            unique,
-            key: vec![
-                KeyPart {
-                    column: 1,
-                    descending: true,
-                },
-                KeyPart {
-                    column: 0,
-                    descending: false,
-                },
-            ],
-        };
-        let indexes = [definition.clone()];
-        let beside = world.commit(|tx| tx.begin_beside(table, &indexes).expect("begun"));
-        world.commit(|tx| {
-            for (id, (amount, name)) in &before {
-                tx.insert_beside(&beside, row(*id, *amount, name))
-                    .expect("inserted");
-            }
-        });
-        world.commit(|tx| {
-            tx.take_over(beside).expect("taken over");
-            tx.create_index(table, definition).expect("created");
-        });
-        check(&world.space, table, &before);
-        let index = world.space.view();
-        let index = index.row_index(table, "more").expect("it is there");
-        assert_eq!(
-            index.range::<&Vec<Value>>(..).expect("a range").count(),
-            before.len()
-        );
-    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl<'f> Filling<'f> {
                 return Err(Stop::Open);
             }
             None => {
-                let beside = self.whole.begin(&[])?;
+                let beside = self.whole.begin()?;
                 self.has_begun = true;
                 let snapshot = self.whole.newest()?;
                 self.whole.fill_from(&beside, &snapshot)?;

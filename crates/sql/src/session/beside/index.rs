@@ -1,77 +1,184 @@
-//! An index of a table with many rows: the table's next content has it, and the same rows.
+//! An index of a table with many rows. It is filled beside the table ([`IndexBeside`]) from a snapshot: rows are read and
+//! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again, in
+//! rounds while they are many; the last call does so with the last ones, and runs the statement, which finds its index there.
 
-use super::made::{Came, Made, Ran};
-use super::pace::Pace;
-use super::whole::Whole;
+use super::defining::of_stage;
+use super::made::{Came, KEYS_MAX, Ran};
+use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
 use crate::database::Database;
-use crate::define;
+use crate::define::{self, Rule};
 use crate::error::SqlError;
-use crate::expression::{Environment, Kept};
+use crate::expression::Environment;
 use crate::running::Read;
-use crate::sequences::SequenceChanges;
 use crate::session::given::Given;
-use crate::source::Source;
-use sardonyx::{Durability, Transaction};
+use sardonyx::low_level::{IndexBeside, IndexRun};
+use sardonyx::schema::IndexDefinition;
+use sardonyx::{Durability, Error, Snapshot, Transaction};
+use sardonyx_rows::ScanPlace;
 use std::sync::Arc;
 
-/// Tries once to run a statement that makes an index.
+/// Rows that are sorted at once take so many bytes with their keys.
+const RUN_BYTES: usize = 64 << 20;
+/// So many times as many rows are put into an empty index in one call as are changed in one: nothing is logged for them.
+const APPENDED: usize = 4;
+/// The most rows that one call puts into an index that has others, or takes out of it.
+const MOVED: usize = 100;
+
+/// Tries once to run a statement that makes an index. None if it makes none, or of a table with few rows.
 pub(super) fn build(
     database: &Arc<Database>,
     given: &Given<'_>,
     with: &Environment<'_>,
-) -> Result<Came<Ran<Read>>, SqlError> {
-    let Some(statement) = given.statement.statement() else {
-        return Ok(Came::InStage);
-    };
+) -> Result<Option<Came<Ran<Read>>>, SqlError> {
     let limits = database.beside();
-    let turn = database.turn(&with.context.interrupt)?;
-    let asked = |tx: &mut Transaction<'_>| {
-        let version = database.version();
+    let asked = Whole::defining((database, &limits), given, with, |tx, statement| {
         let Some((table, definition)) = define::index_to_build(tx, statement)? else {
             return Ok(None);
         };
-        let rows = Source::count(&*tx, table)?;
-        let schema = Source::schema(&*tx, table);
-        Ok::<_, SqlError>(match rows >= limits.from {
-            true => schema.map(|schema| (version, table, definition, schema)),
-            false => None,
-        })
+        let rule = define::rule_to_meet(tx, statement)?.map(|(_, rule)| rule);
+        Ok(Some((table, (definition, rule))))
+    })?;
+    let Some((whole, (definition, rule))) = asked else {
+        return Ok(None);
     };
-    // What is wrong with it is told where it runs.
-    let Ok(Some((version, table, definition, schema))) = turn.run(Durability::Deferred, asked)
-    else {
-        return Ok(Came::InStage);
-    };
-    database.memory().check()?;
-    let whole = Whole {
-        database,
-        limits: &limits,
-        with: *with,
-        made: Made::Kept {
-            table,
-            schema: schema.clone(),
-        },
-        schema,
-        version,
-        kept: Kept::default(),
-        pace: Pace::default(),
-    };
-    let made = whole.make(&[definition], |tx, _| {
-        // The index is there already: what is left is to say so.
-        let mut sequences = SequenceChanges::default();
-        database.catalogue_changed();
-        define::run(
-            tx,
-            database,
-            given.statement,
-            &mut sequences,
-            &with.context.user,
-        )
-    });
+    let columns: Vec<usize> = definition.key.iter().map(|part| part.column).collect();
+    match whole.have(&columns)? {
+        Came::Done(()) => {}
+        came => return Ok(Some(of_stage(came))),
+    }
+    let made = whole.make_index(definition, rule.as_ref(), |tx| whole.define(given, tx));
     database.catalogue_changed();
-    Ok(match made? {
-        Came::Done((complete, durable)) => Came::Done(((complete, None), durable)),
-        Came::Again => Came::Again,
-        Came::Open | Came::InStage => Came::InStage,
-    })
+    Ok(Some(match made {
+        Ok((complete, durable)) => Came::Done(((complete, None), durable)),
+        Err(stop) => {
+            whole.forget_index();
+            of_stage(stop.came::<()>()?)
+        }
+    }))
+}
+
+impl Whole<'_> {
+    /// Builds an index, which becomes one of the table in one call with `finish`. All rows have to meet a rule by then.
+    fn make_index<T>(
+        &self,
+        definition: IndexDefinition,
+        rule: Option<&Rule>,
+        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, SqlError>,
+    ) -> Result<Ran<T>, Stop> {
+        let table = self.made.table();
+        let begin = |tx: &mut Transaction<'_>| tx.begin_index_beside(table, definition);
+        let beside = self.turn()?.run(Durability::Deferred, begin)?;
+        let snapshot = self.newest()?;
+        if let Some(rule) = rule {
+            self.all_meet(rule, &snapshot)?;
+        }
+        self.fill_index(&beside, &snapshot)?;
+        let (last, count) = self.catch_index_up(&beside, snapshot.clone())?;
+        if let Some(rule) = rule {
+            self.changed_meet(rule, &snapshot, &last)?;
+        }
+        drop(snapshot);
+        let turn = self.turn()?;
+        commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
+            self.check_table(tx)?;
+            if let Some(rule) = rule {
+                self.meet_now(rule, &last, tx)?;
+            }
+            tx.take_index_over(beside, last.space(), KEYS_MAX)?;
+            // Before pages change, so that none is copied for it.
+            drop(last);
+            match rule {
+                Some(_) => tx.with_checked_rows(table, |tx| Ok(finish(tx)?)),
+                None => Ok(finish(tx)?),
+            }
+        })
+    }
+
+    /// Puts all rows of a snapshot into an index.
+    fn fill_index(&self, beside: &IndexBeside, snapshot: &Snapshot) -> Result<(), Stop> {
+        let mut place = ScanPlace::default();
+        loop {
+            let mut memory = self.with.memory();
+            let run = snapshot
+                .space()
+                .index_run(beside, &mut place, RUN_BYTES, |bytes| {
+                    self.with.context.look_at_row()?;
+                    Ok::<_, Stop>(memory.take_bytes(bytes)?)
+                })?;
+            let Some(run) = run else {
+                return Ok(());
+            };
+            self.load_index(beside, snapshot, &run)?;
+            // In the stage it needs less.
+            let memory = self.database.memory().check();
+            memory.map_err(|error| Stop::Engine(Error::Full(error.into())))?;
+        }
+    }
+
+    fn load_index(
+        &self,
+        beside: &IndexBeside,
+        snapshot: &Snapshot,
+        run: &IndexRun,
+    ) -> Result<(), Stop> {
+        let slice = match run.is_first() {
+            true => self.limits.slice.saturating_mul(APPENDED),
+            false => self.limits.slice.min(MOVED),
+        };
+        let mut loaded = 0;
+        while loaded < run.len() {
+            let part = (run, loaded, slice);
+            loaded += self.in_turn(|tx| tx.load_index_beside(beside, snapshot.space(), part))?;
+        }
+        Ok(())
+    }
+
+    /// Has an index follow what others have changed since a snapshot, until that is little. Returns the snapshot of which it
+    /// has the rows, and how many of them came in the last round.
+    fn catch_index_up(
+        &self,
+        beside: &IndexBeside,
+        mut snapshot: Snapshot,
+    ) -> Result<(Snapshot, usize), Stop> {
+        let mut count = 0;
+        for _ in 0..ROUNDS {
+            let next = self.newest()?;
+            let (before, after) = (snapshot.space(), next.space());
+            let changes = beside.changes(before, after, KEYS_MAX)?;
+            let slice = self.limits.slice.min(MOVED);
+            for gone in changes.gone.chunks(slice) {
+                self.in_turn(|tx| tx.unindex_beside(beside, before, gone))?;
+            }
+            for come in changes.come.chunks(slice) {
+                let come =
+                    |tx: &mut Transaction<'_>| tx.index_beside(beside, after, come.iter().copied());
+                self.in_turn(come)?;
+            }
+            count = changes.gone.len() + changes.come.len();
+            snapshot = next;
+            if count < LAST_ROWS {
+                break;
+            }
+        }
+        Ok((snapshot, count))
+    }
+
+    /// Runs a call that logs nothing. Others that wait go before the next one.
+    fn in_turn<T>(
+        &self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Stop> {
+        let done = self.turn()?.run(Durability::Deferred, body)?;
+        self.tables()?.let_others_go_first(OTHERS_FIRST);
+        self.limits.pause(&self.with)?;
+        Ok(done)
+    }
+
+    /// Gives the memory of an index back that is not built any more. If that fails, the next one does so.
+    fn forget_index(&self) {
+        if let Ok(turn) = self.database.turn(&Arc::default()) {
+            let forget = |tx: &mut Transaction<'_>| Ok::<_, Error>(tx.forget_indexes_beside());
+            let _ = turn.run(Durability::Deferred, forget);
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
 //! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
 //! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]). An
-//! index is built with a next content of the same rows ([`index`]). All other statements that change rows run as an open
+//! index is filled beside its table ([`index`]), and a constraint is checked there ([`checking`]). All other statements that change rows run as an open
 //! transaction ([`open`]): also those of which a row cannot be stored, so that the error is the usual one.
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs in
@@ -15,6 +15,8 @@
 //! snapshot that it reads is ended for want of memory. Each attempt, and the stage, has the numbers that the attempts before
 //! drew from sequences.
 
+mod checking;
+mod defining;
 mod few;
 mod filling;
 mod index;
@@ -33,7 +35,7 @@ use super::telling::attach;
 use super::unit::SHORT_COPY_BYTES_MAX;
 use super::{Session, spans};
 use crate::class::Class;
-use crate::define::builds_index;
+use crate::define::works_on_rows;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::prepared::Prepared;
@@ -58,7 +60,7 @@ fn may_run_beside(statement: &Prepared) -> bool {
         // It is run again for a row that others have changed meanwhile.
         Class::Write if statement.sets_session() || statement.notifies() => false,
         Class::Write => statement.last_plan().is_some_and(|plan| plan.runs_beside()),
-        Class::Define => statement.statement().is_some_and(builds_index),
+        Class::Define => statement.statement().is_some_and(works_on_rows),
         _ => false,
     }
 }
@@ -166,8 +168,11 @@ impl Session {
             let came = match given.statement.class() {
                 Class::Define => {
                     let draws = Draws::refused("what defines something draws no numbers here");
-                    let build = |with: &Environment<'_>| index::build(&database, given, with);
-                    with_context(&database, state, given, HashMap::new(), draws, build).0
+                    let define = |with: &Environment<'_>| {
+                        let built = index::build(&database, given, with)?;
+                        built.map_or_else(|| checking::check(&database, given, with), Ok)
+                    };
+                    with_context(&database, state, given, HashMap::new(), draws, define).0
                 }
                 _ => {
                     let begun = database.committed(&state.interrupt)?;

@@ -275,7 +275,7 @@ impl Opened<'_> {
     /// Makes a table's next content.
     fn content(&self, work: &Work, whole: &Whole<'_>) -> Result<Content, Stop> {
         let table = whole.made.table();
-        let beside = whole.begin(&[])?;
+        let beside = whole.begin()?;
         // The table is what it was in the transaction's state.
         whole.newest()?;
         whole.fill_from(&beside, &work.snapshot)?;

@@ -139,7 +139,7 @@ impl<'t> Trying<'t> {
             Plan::Delete(_) => "DELETE",
             _ => "UPDATE",
         };
-        whole.make(&[], |_, taken| {
+        whole.make(|_, taken| {
             let rows = u64::try_from(taken).unwrap_or_default();
             Ok((Complete::of(Tag::rows(word, rows)), None))
         })

@@ -1,5 +1,5 @@
-//! The rows that a statement takes are many of its table's, or an index is built: the next content of the table is made
-//! beside it, in calls of a bounded number of rows, and taken over in one short call.
+//! The rows that a statement takes are many of its table's: the next content of the table is made beside it, in calls of a
+//! bounded number of rows, and taken over in one short call.
 //!
 //! Each row of the next content is what the statement makes of one row of the table, whatever that does to the others. So
 //! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
@@ -16,7 +16,7 @@ use crate::source::Source;
 use crate::write_target::with_objects;
 use sardonyx::errors::SnapshotEnded;
 use sardonyx::low_level::{Beside, Turn};
-use sardonyx::schema::{IndexDefinition, Schema, Value};
+use sardonyx::schema::{Schema, Value};
 use sardonyx::{Durability, Error, Snapshot, Tables, Transaction};
 use sardonyx_base::waiting::Interrupt;
 use sardonyx_rows::{Conflict, ConflictWith, ScanPlace, TableError};
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// The most rows that the last call looks at again, if others do not change more in each round.
 pub(super) const LAST_ROWS: usize = 200;
 /// Transactions that wait for the stage after a call go before the next one, unless they take longer to come.
-const OTHERS_FIRST: Duration = Duration::from_millis(10);
+pub(super) const OTHERS_FIRST: Duration = Duration::from_millis(10);
 /// A call in which others begin to wait ends at the next multiple of so many rows.
 const AT_LEAST: usize = 100;
 /// How often rows that were changed meanwhile are made again before the last call.
@@ -63,7 +63,7 @@ impl From<TableError> for Stop {
 
 impl Stop {
     /// A state that was ended says nothing of the statement, which can be run in the stage.
-    fn unless_ended(self, read: &[&Snapshot]) -> Stop {
+    pub fn unless_ended(self, read: &[&Snapshot]) -> Stop {
         match self {
             Stop::Statement(error)
                 if !error.is_interruption() && read.iter().any(|read| read.is_ended()) =>
@@ -112,14 +112,13 @@ pub(super) struct Whole<'w> {
 }
 
 impl<'w> Whole<'w> {
-    /// Makes the table's next content, with more indexes than it has, and has the table take it over in one call with
-    /// `finish`. That is told how many rows were taken by the statement, and returns what this does.
+    /// Makes the table's next content, and has the table take it over in one call with `finish`. That receives the number of
+    /// rows that the statement took, and returns what this does.
     pub fn make<T>(
         &self,
-        indexes: &[IndexDefinition],
         finish: impl FnOnce(&mut Transaction<'_>, i64) -> Result<T, SqlError>,
     ) -> Result<Came<Ran<T>>, SqlError> {
-        let done = self.begin(indexes).and_then(|beside| {
+        let done = self.begin().and_then(|beside| {
             let snapshot = self.newest()?;
             let taken = self.fill_from(&beside, &snapshot)?;
             let (last, more, count) = self.catch_up(&beside, snapshot)?;
@@ -141,10 +140,10 @@ impl<'w> Whole<'w> {
     }
 
     /// Begins. The table is what it was from here on, or it takes nothing over.
-    pub fn begin(&self, indexes: &[IndexDefinition]) -> Result<Beside, Stop> {
+    pub fn begin(&self) -> Result<Beside, Stop> {
         let table = self.made.table();
         let turn = self.turn()?;
-        let begun = turn.run(Durability::Deferred, |tx| tx.begin_beside(table, indexes));
+        let begun = turn.run(Durability::Deferred, |tx| tx.begin_beside(table));
         begun.map_err(|error| match error {
             // Another statement makes one: this one comes after it, in the stage.
             Error::Conflict(error) => Stop::Engine(Error::Refused(error)),
@@ -204,7 +203,7 @@ impl<'w> Whole<'w> {
         }
     }
 
-    fn tables(&self) -> Result<&Tables, SqlError> {
+    pub fn tables(&self) -> Result<&Tables, SqlError> {
         Ok(self.database.tables_in_memory("a next content")?)
     }
 

@@ -1,0 +1,154 @@
+//! What all rows of a table must meet for a statement to give it a constraint. Of a table with many rows they are looked at
+//! beside it, before the statement runs.
+
+use super::checks::check_of;
+use super::columns::Constraint;
+use super::create::constraint_of;
+use super::reference::reference_of;
+use crate::define_target::DefineTarget;
+use crate::error::SqlError;
+use crate::names::{name_of, of_public};
+use crate::relation::Relation;
+use crate::rows::InputRow;
+use crate::source::Source;
+use sardonyx::schema::{ForeignKey, Value, ValueRef};
+use sardonyx_rows::condition::Check;
+use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
+
+/// What a row must meet.
+#[derive(Debug)]
+pub(crate) enum Rule {
+    NotNull(Vec<usize>),
+    /// A condition, and the number of the table's columns.
+    Check(Check, usize),
+    /// A row that it refers to, found by the unique index of this name, or by the primary key.
+    Refers(ForeignKey, Option<String>),
+}
+
+/// What the rows of a table must meet for a statement, and the table; none if it asks nothing of them.
+///
+/// # Errors
+/// What is wrong with the statement.
+pub(crate) fn rule_to_meet(
+    tx: &dyn DefineTarget,
+    statement: &Statement,
+) -> Result<Option<(u16, Rule)>, SqlError> {
+    let Statement::AlterTable(alter) = statement else {
+        return Ok(None);
+    };
+    let relation = Relation::named(tx.view(), &of_public(&alter.name)?)?;
+    let rule = match &alter.operations[..] {
+        [AlterTableOperation::AddConstraint { constraint, .. }] => {
+            match constraint_of(constraint)? {
+                Constraint::Check { condition, .. } => {
+                    let text = check_of(&relation, &condition)?;
+                    let check = Check::parse(&text, &relation.schema);
+                    let check = check.map_err(sardonyx_rows::TableError::from)?;
+                    Some(Rule::Check(check, relation.schema.columns.len()))
+                }
+                constraint @ Constraint::Foreign { .. } => {
+                    let reference = reference_of(tx, &relation.name, &constraint)?;
+                    // Besides it would get a condition.
+                    let reference = reference.filter(|reference| !reference.is_mixed());
+                    reference.map(|reference| Rule::Refers(reference.key, reference.index))
+                }
+                Constraint::Primary { columns, .. } => {
+                    let mut numbers = Vec::with_capacity(columns.len());
+                    for (column, _) in &columns {
+                        let column = relation.column(column)?;
+                        numbers.extend((!column.not_null).then_some(column.number));
+                    }
+                    Some(Rule::NotNull(numbers))
+                }
+                Constraint::Unique { .. } => None,
+            }
+        }
+        [
+            AlterTableOperation::AlterColumn {
+                column_name,
+                op: AlterColumnOperation::SetNotNull,
+            },
+        ] => {
+            let column = relation.column(&name_of(column_name))?;
+            (!column.not_null).then(|| Rule::NotNull(vec![column.number]))
+        }
+        _ => None,
+    };
+    Ok(rule.map(|rule| (relation.number, rule)))
+}
+
+impl Rule {
+    /// The columns that rows have to have where they stand.
+    pub fn columns(&self) -> &[usize] {
+        match self {
+            Rule::Refers(key, _) => &key.columns,
+            _ => &[],
+        }
+    }
+
+    /// Another table whose rows it needs.
+    pub fn parent(&self) -> Option<u16> {
+        match self {
+            Rule::Refers(key, _) => Some(key.table),
+            _ => None,
+        }
+    }
+
+    /// Whether a row of the table meets it, in the state that has the row. If that cannot be said, it does not.
+    ///
+    /// # Errors
+    /// That the row cannot be read.
+    pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
+        match self {
+            Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
+            Rule::Check(check, columns) => {
+                let mut values = vec![ValueRef::Null; *columns];
+                for column in check.columns() {
+                    values[column] = row.value(column)?;
+                }
+                Ok(check.allows(&values).unwrap_or(false))
+            }
+            Rule::Refers(key, index) => {
+                let values = values_of(row, &key.columns)?;
+                if values.contains(&Value::Null) {
+                    return Ok(true);
+                }
+                let mut is_there = false;
+                let each = &mut |_: &dyn InputRow| {
+                    is_there = true;
+                    Ok(false)
+                };
+                let found = match index {
+                    None => source.point(key.table, &values, each),
+                    Some(index) => source.first(key.table, index, &values, each),
+                };
+                Ok(found.is_ok() && is_there)
+            }
+        }
+    }
+
+    /// Whether rows that met it still do, after a row of the other table has changed, or gone.
+    ///
+    /// # Errors
+    /// That a row cannot be read.
+    pub fn is_kept(
+        &self,
+        was: Option<&dyn InputRow>,
+        is: Option<&dyn InputRow>,
+    ) -> Result<bool, SqlError> {
+        let (Rule::Refers(key, _), Some(was)) = (self, was) else {
+            return Ok(true);
+        };
+        Ok(match is {
+            Some(is) => values_of(was, &key.referenced)? == values_of(is, &key.referenced)?,
+            None => false,
+        })
+    }
+}
+
+fn values_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Value>, SqlError> {
+    let values = columns
+        .iter()
+        .map(|column| Ok(row.value(*column)?.to_value()));
+    values.collect()
+}

@@ -1,0 +1,162 @@
+//! A constraint of a table with many rows: these are looked at beside it, in a snapshot, and again where others have changed
+//! them, in rounds while they are many. The last call looks at the last ones and runs the statement, which looks at no
+//! row any more. A row that does not meet the constraint is named where the statement runs alone.
+
+use super::defining::of_stage;
+use super::made::{Came, Ran};
+use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit};
+use crate::database::Database;
+use crate::define::{self, Rule};
+use crate::error::SqlError;
+use crate::expression::Environment;
+use crate::rows::InputRow;
+use crate::running::Read;
+use crate::session::given::Given;
+use crate::source::Source;
+use sardonyx::{Snapshot, Transaction};
+use sardonyx_rows::ScanPlace;
+use std::sync::Arc;
+
+/// Tries once to run a statement that gives a table a constraint.
+pub(super) fn check(
+    database: &Arc<Database>,
+    given: &Given<'_>,
+    with: &Environment<'_>,
+) -> Result<Came<Ran<Read>>, SqlError> {
+    let limits = database.beside();
+    let Some((whole, rule)) =
+        Whole::defining((database, &limits), given, with, define::rule_to_meet)?
+    else {
+        return Ok(Came::InStage);
+    };
+    match whole.have(rule.columns())? {
+        Came::Done(()) => {}
+        came => return Ok(of_stage(came)),
+    }
+    let made = whole.with_rule(&rule, |tx| whole.define(given, tx));
+    database.catalogue_changed();
+    match made {
+        Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
+        Err(stop) => Ok(of_stage(stop.came::<()>()?)),
+    }
+}
+
+/// A row does not meet it: the stage says which.
+fn unless(is_met: bool) -> Result<(), Stop> {
+    match is_met {
+        true => Ok(()),
+        false => Err(Stop::Open),
+    }
+}
+
+fn input(row: &Option<impl InputRow>) -> Option<&dyn InputRow> {
+    row.as_ref().map(|row| row as &dyn InputRow)
+}
+
+impl Whole<'_> {
+    /// Has all rows of the table meet a rule, and runs `finish` in the call after which they have to.
+    fn with_rule<T>(
+        &self,
+        rule: &Rule,
+        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, SqlError>,
+    ) -> Result<Ran<T>, Stop> {
+        let mut last = self.newest()?;
+        self.all_meet(rule, &last)?;
+        let mut count = 0;
+        for _ in 0..ROUNDS {
+            let next = self.newest()?;
+            count = self.changed_meet(rule, &last, &next)?;
+            last = next;
+            if count < LAST_ROWS {
+                break;
+            }
+        }
+        let table = self.made.table();
+        let turn = self.turn()?;
+        commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
+            self.check_table(tx)?;
+            self.meet_now(rule, &last, tx)?;
+            // Before pages change, so that none is copied for it.
+            drop(last);
+            tx.with_checked_rows(table, |tx| Ok(finish(tx)?))
+        })
+    }
+
+    /// Has the rows that others changed since a state meet it, in the call that commits.
+    pub fn meet_now(&self, rule: &Rule, last: &Snapshot, tx: &Transaction<'_>) -> Result<(), Stop> {
+        let (view, source) = (tx.view(), tx as &dyn Source);
+        last.space()
+            .changed_rows(self.made.table(), view, |_, is| match &is {
+                Some(row) => unless(rule.is_met(row, source)?),
+                None => Ok(()),
+            })?;
+        if let Some(parent) = rule.parent() {
+            last.space().changed_rows(parent, view, |was, is| {
+                self.keeps(rule, input(&was), input(&is))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// It begins again if a key goes from the table that is referred to.
+    fn keeps(
+        &self,
+        rule: &Rule,
+        was: Option<&dyn InputRow>,
+        is: Option<&dyn InputRow>,
+    ) -> Result<(), Stop> {
+        match rule.is_kept(was, is)? {
+            true => Ok(()),
+            false => Err(self.conflict()),
+        }
+    }
+
+    pub fn all_meet(&self, rule: &Rule, snapshot: &Snapshot) -> Result<(), Stop> {
+        let mut place = ScanPlace::default();
+        let source = &**snapshot.space();
+        let mut is_end = false;
+        while !is_end {
+            let (mut count, mut is_met) = (0, true);
+            let scanned = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
+                self.with.context.look_at_row()?;
+                is_met = rule.is_met(row, &source)?;
+                count += 1;
+                Ok(is_met && count < self.limits.slice)
+            });
+            is_end = scanned.map_err(|error| Stop::from(error).unless_ended(&[snapshot]))?;
+            unless(is_met)?;
+            self.limits.pause(&self.with)?;
+        }
+        Ok(())
+    }
+
+    /// Has the rows that others changed between two states meet it. Returns how many.
+    pub fn changed_meet(
+        &self,
+        rule: &Rule,
+        before: &Snapshot,
+        after: &Snapshot,
+    ) -> Result<usize, Stop> {
+        let (mut count, source) = (0, &**after.space());
+        let read = &[before, after];
+        let space = before.space();
+        let compared = space.rows_changed_until(self.made.table(), source, |_, is| {
+            self.with.context.look_at_row()?;
+            count += 1;
+            match &is {
+                Some(row) => unless(rule.is_met(row, &source)?),
+                None => Ok(()),
+            }
+        });
+        compared.map_err(|stop: Stop| stop.unless_ended(read))?;
+        if let Some(parent) = rule.parent() {
+            let compared = space.rows_changed_until(parent, source, |was, is| {
+                count += 1;
+                self.keeps(rule, input(&was), input(&is))
+            });
+            compared.map_err(|stop: Stop| stop.unless_ended(read))?;
+        }
+        self.limits.pause(&self.with)?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,210 @@
+//! Indexes and constraints of tables with many rows, made beside them: what others commit meanwhile counts, whenever it comes;
+//! the statement tells what it would tell if it had run alone at its end, and what it makes holds from then on.
+
+use crate::common::{query, run, session};
+use crate::large::{Both, content, told, with_limits};
+use std::sync::{Arc, Mutex};
+
+/// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
+const CASES: [[&str; 3]; 18] = [
+    [
+        "create unique index t_new on t (b)",
+        "insert into t values (900, 1, 'a text that is long 7', null)",
+        "insert into t values (901, 1, 'a text that is long 7', null)",
+    ],
+    [
+        "create unique index t_new on t (b)",
+        "update t set b = 'a text that is long 9' where id = 8; delete from t where id = 9",
+        "insert into t values (901, 1, 'a text that is long 9', null)",
+    ],
+    [
+        "create index t_new on t (b, a)",
+        "update t set b = b || '?' where id < 20; delete from t where id > 50; insert into t values (70, 3, 'new', null)",
+        "select id from t where b > 'a text' order by b, a",
+    ],
+    [
+        "alter table t add unique (a, id)",
+        "update t set id = id + 100 where id < 9; update t set a = 3 where id = 30",
+        "insert into t values (30, 3)",
+    ],
+    [
+        "alter table w add primary key (n, v)",
+        "update w set v = v + 100 where n > 50; insert into w values (7, 700); delete from w where n = 9",
+        "insert into w values (8, null)",
+    ],
+    [
+        "alter table w add primary key (n)",
+        "insert into w values (null, 1)",
+        "insert into w values (8, 1)",
+    ],
+    [
+        "alter table t add check (a < 100)",
+        "insert into t values (900, 100)",
+        "insert into t values (901, 100)",
+    ],
+    [
+        "alter table t add check (a < 100)",
+        "update t set a = 99 where id = 5; insert into t values (900, 99)",
+        "update t set a = 100 where id = 6",
+    ],
+    [
+        "alter table t add check (length(b) > 3)",
+        "insert into t values (900, 1, 'abc', null); delete from t where id = 900",
+        "insert into t values (901, 1, 'abc', null)",
+    ],
+    [
+        "alter table t alter column b set not null",
+        "update t set b = null where id = 3",
+        "insert into t values (901, 1, null, null)",
+    ],
+    [
+        "alter table t alter column c set not null",
+        "update t set c = c + 100 where id > 30; delete from t where id = 31",
+        "insert into t values (901, 1, 'one', null)",
+    ],
+    [
+        "alter table f add foreign key (id) references p",
+        "insert into f values (61, null, 1)",
+        "insert into f values (200, null, 1)",
+    ],
+    [
+        "alter table f add foreign key (id) references p",
+        "delete from p where id = 12",
+        "insert into f values (200, null, 1)",
+    ],
+    [
+        "alter table f add foreign key (id) references p",
+        "delete from p where id > 50; insert into p values (61, 1); insert into f values (61, null, 1)",
+        "delete from p where id = 61",
+    ],
+    [
+        "alter table f add foreign key (id) references t (c) on delete cascade",
+        "update t set c = c + 1000 where id = 12",
+        "delete from t where c < 20",
+    ],
+    [
+        "alter table f add foreign key (id) references t (c)",
+        "update t set a = a + 1; update t set c = c + 1000 where id > 40",
+        "update t set c = c + 2000",
+    ],
+    [
+        "alter table s add foreign key (v) references s",
+        "insert into s values (100, 100), (101, 100); delete from s where id = 101",
+        "update s set v = 102 where id = 3",
+    ],
+    [
+        "alter table s add foreign key (v) references s",
+        "update s set v = 77 where id = 3",
+        "update s set v = 102 where id = 3",
+    ],
+];
+
+/// Runs the statement aside, with the other transaction before so many of its calls. Returns false if there are less.
+fn judge([large, meanwhile, after]: [&'static str; 3], phase: usize) -> bool {
+    let both = Both::new();
+    for fresh in [&both.aside, &both.plain] {
+        let text = "create table w (n int, v int); insert into w select n, n from generate_series(1, 60) as s (n)";
+        run(&mut fresh.session(), text).expect("made");
+    }
+    let database = both.aside.database.clone();
+    let calls = Arc::new(Mutex::new(0));
+    let counted = calls.clone();
+    with_limits(&both.aside, 0, move || {
+        let call = {
+            let Ok(mut calls) = counted.try_lock() else {
+                return;
+            };
+            *calls += 1;
+            *calls
+        };
+        if call == phase {
+            let told = run(&mut session(&database), meanwhile);
+            told.expect(meanwhile);
+        }
+    });
+    let told_aside = told(&mut both.aside.session(), large);
+    let calls = *calls.lock().expect("no panic");
+    if calls < phase {
+        assert!(phase > 1, "{large} did not run aside");
+        return false;
+    }
+    run(&mut both.plain.session(), meanwhile).expect(meanwhile);
+    let told_plain = told(&mut both.plain.session(), large);
+    let case = format!("{large}; {meanwhile}, before call {phase}");
+    assert_eq!(told_aside, told_plain, "{case}");
+    both.aside.database.set_beside(crate::large::unlimited());
+    assert_eq!(
+        content(&both.aside.database),
+        content(&both.plain.database),
+        "{case}"
+    );
+    let told_aside = told(&mut both.aside.session(), after);
+    assert_eq!(told_aside, told(&mut both.plain.session(), after), "{case}");
+    assert_eq!(
+        content(&both.aside.database),
+        content(&both.plain.database),
+        "{case}"
+    );
+    true
+}
+
+#[test]
+fn what_others_commit_before_any_of_its_calls_counts() {
+    for case in CASES {
+        let mut phases = 0;
+        while judge(case, phases + 1) {
+            phases += 1;
+            assert!(phases < 200, "{case:?} does not end");
+        }
+    }
+}
+
+#[test]
+fn rows_of_before_a_column_was_added_are_rewritten_first() {
+    for large in [
+        "create index t_more on t (more, a)",
+        "create index t_more on t (a, more)",
+        "alter table t add foreign key (more) references p",
+    ] {
+        let mut both = Both::new();
+        for fresh in [&both.aside, &both.plain] {
+            run(
+                &mut fresh.session(),
+                "alter table t add column more int default 4",
+            )
+            .expect("added");
+        }
+        let database = both.aside.database.clone();
+        let calls = Arc::new(Mutex::new(0));
+        let counted = calls.clone();
+        with_limits(&both.aside, 0, move || {
+            let Ok(mut calls) = counted.try_lock() else {
+                return;
+            };
+            *calls += 1;
+            if *calls % 5 == 2 {
+                let (rest, id) = (*calls % 11, *calls + 500);
+                let text = format!(
+                    "update t set more = 9 where id % 11 = {rest}; delete from t where id = {rest};
+                     insert into t values ({id}, 5, 'new', {id}, 7)"
+                );
+                run(&mut session(&database), &text).expect("it runs");
+            }
+        });
+        let told_aside = told(&mut both.aside.session(), large);
+        assert!(told_aside.is_ok(), "{large}: {told_aside:?}");
+        let calls = *calls.lock().expect("no panic");
+        assert!(calls > 20, "{large}: {calls} calls");
+        both.aside.database.set_beside(crate::large::unlimited());
+        let sorted = "select id, more, a from t where more >= 0 order by more, a, id";
+        let of = "select id, more, a from t order by more, a, id";
+        let (by_index, all) = (
+            query(&mut both.aside.session(), sorted),
+            query(&mut both.aside.session(), of),
+        );
+        assert_eq!(by_index.expect("read"), all.expect("read"), "{large}");
+        let now = content(&both.aside.database);
+        both.aside.reopen();
+        assert_eq!(content(&both.aside.database), now, "{large}");
+    }
+}

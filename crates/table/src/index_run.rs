@@ -1,0 +1,184 @@
+//! Rows of a snapshot in the order of an index that is being built: read and sorted by a thread that does not have the
+//! stage. The keys are kept beside the entries until they are sorted, so that no row is read twice for it.
+
+use crate::ordered::Entry;
+use crate::rows::SnapshotScan;
+use crate::secondary::Secondary;
+use crate::snapshot::SpaceSnapshot;
+use crate::table::used_runs;
+use crate::transaction::{IndexBeside, IndexChanges};
+use sardonyx_base::error::Error;
+use sardonyx_rows::key::{KeyBytes, prefix};
+use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
+use sardonyx_rows::{AnyRow, ScanPlace, TableError};
+use sardonyx_storage::page::{Address, PageId};
+use sardonyx_storage::store::PageRead;
+use std::cmp::Ordering;
+
+/// Rows whose key is kept: one, and what of it an entry has not, among the bytes of all.
+#[derive(Clone, Copy, Debug)]
+struct Keyed {
+    entry: Entry,
+    start: usize,
+    len: u32,
+    has_null: bool,
+}
+
+/// Bytes of a key that an entry has.
+const ENTRY_KEY_BYTES: usize = size_of::<u64>();
+
+/// Some rows of a snapshot, in the order of an index.
+#[derive(Debug)]
+pub struct IndexRun {
+    pub(crate) entries: Vec<Entry>,
+    /// The first run of the index.
+    pub(crate) is_first: bool,
+}
+
+impl IndexRun {
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True for the first run of an index: its rows are put in behind one another.
+    pub fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl SpaceSnapshot {
+    /// True if all rows of a table have these columns where they stand. A table with rows of before one of them was added has
+    /// those rewritten when it gets an index or a reference of the columns.
+    ///
+    /// # Errors
+    /// That there is no such table, or the snapshot was ended.
+    #[doc(hidden)]
+    pub fn all_have(&self, table: u16, columns: &[usize]) -> Result<bool, TableError> {
+        let state = self.frozen(table)?.state;
+        let columns = columns.iter();
+        let since = columns.filter_map(|column| state.schema.columns.get(*column));
+        let since = since.map(|column| column.since_shape).max();
+        let since = since.unwrap_or_default();
+        if since == 0 {
+            return Ok(true);
+        }
+        for page in used_runs(&state.extents, state.fresh).flatten() {
+            let word = self.rows.word(PageLayout::table_word(PageId(page)))?;
+            if let Some(PageKind::Rows { shape }) = PageUse::of_word(word).map(|of| of.kind)
+                && shape < since
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows of a table from a place on, in the order of an index: so many that they and their keys take about
+    /// `bytes_max` bytes. The place becomes that behind them. `each` receives the bytes that a row takes. None if there are
+    /// no more rows.
+    ///
+    /// # Errors
+    /// What `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have one key;
+    /// [`TableError::KeyTooLong`]; that the snapshot was ended.
+    #[doc(hidden)]
+    pub fn index_run<E: From<TableError>>(
+        &self,
+        beside: &IndexBeside,
+        place: &mut ScanPlace,
+        bytes_max: usize,
+        mut each: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<Option<IndexRun>, E> {
+        let is_first = *place == ScanPlace::default();
+        let (index, table) = (beside.index(), self.frozen(beside.table())?);
+        let mut scan = SnapshotScan::<AnyRow>::new(table, *place)?;
+        let (mut rows, mut keys) = (Vec::new(), Vec::new());
+        let mut bytes = 0;
+        while bytes < bytes_max {
+            let Some(at) = scan.next_address() else {
+                break;
+            };
+            let row = self.keyed(index, at.map_err(TableError::from)?, table.name, &mut keys)?;
+            let taken = size_of::<Keyed>() + row.len as usize;
+            bytes += taken;
+            rows.push(row);
+            each(taken)?;
+        }
+        *place = scan.place();
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let rest = |row: &Keyed| &keys[row.start..][..row.len as usize];
+        let by_key = |one: &Keyed, other: &Keyed| {
+            let prefixes = one.entry.prefix.cmp(&other.entry.prefix);
+            prefixes.then_with(|| rest(one).cmp(rest(other)))
+        };
+        let by_address = |one: &Keyed, other: &Keyed| one.entry.address.cmp(&other.entry.address);
+        rows.sort_unstable_by(|one, other| by_key(one, other).then_with(|| by_address(one, other)));
+        if index.what.definition.unique {
+            let are_one = |pair: &&[Keyed]| {
+                !pair[0].has_null && by_key(&pair[0], &pair[1]) == Ordering::Equal
+            };
+            if let Some(pair) = rows.windows(2).find(are_one) {
+                let at = pair[1].entry.address;
+                return Err(index.duplicate(table.name, &*self.rows, at).into());
+            }
+        }
+        Ok(Some(IndexRun {
+            entries: rows.iter().map(|row| row.entry).collect(),
+            is_first,
+        }))
+    }
+
+    fn keyed(
+        &self,
+        index: &Secondary,
+        at: Address,
+        table: &str,
+        keys: &mut Vec<u8>,
+    ) -> Result<Keyed, TableError> {
+        let mut key = KeyBytes::default();
+        let shape = &index.what.shape;
+        let has_null = shape.of_row(&*self.rows, at, &mut key)?;
+        if let Err(bad) = shape.check_length(&key) {
+            return Err(index.bad_key(bad, table, None));
+        }
+        let rest = key.get(ENTRY_KEY_BYTES..).unwrap_or_default();
+        let start = keys.len();
+        keys.extend_from_slice(rest);
+        Ok(Keyed {
+            entry: Entry {
+                prefix: prefix(&key),
+                address: at,
+            },
+            start,
+            len: rest.len() as u32,
+            has_null,
+        })
+    }
+}
+
+impl IndexBeside {
+    /// The rows whose keys are not what they were in a snapshot: those that were there, and those that are there in a later one.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if they are more than `most`, or all rows were replaced at once; that a snapshot was ended.
+    pub fn changes(
+        &self,
+        before: &SpaceSnapshot,
+        after: &SpaceSnapshot,
+        most: usize,
+    ) -> Result<IndexChanges, Error> {
+        let mut changes = self.no_changes(most);
+        before.rows_changed_until(self.table(), after, |was, is| {
+            let was = was.map(|row| (&*before.rows, row.address()));
+            changes.note(was, is.map(|row| (&*after.rows, row.address())))
+        })?;
+        Ok(changes.done())
+    }
+}
