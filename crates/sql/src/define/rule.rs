@@ -58,7 +58,7 @@ pub(crate) fn rule_to_meet(
                         let column = relation.column(column)?;
                         numbers.extend((!column.not_null).then_some(column.number));
                     }
-                    Some(Rule::NotNull(numbers))
+                    (!numbers.is_empty()).then_some(Rule::NotNull(numbers))
                 }
                 Constraint::Unique { .. } => None,
             }

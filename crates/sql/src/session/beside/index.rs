@@ -21,7 +21,7 @@ use std::sync::Arc;
 const RUN_BYTES: usize = 64 << 20;
 /// So many times as many rows are put into an empty index in one call as are changed in one: nothing is logged for them.
 const APPENDED: usize = 4;
-/// The most rows that one call puts into an index that has others, or takes out of it.
+/// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;
 
 /// Tries once to run a statement that makes an index. None if it makes none, or of a table with few rows.
@@ -123,7 +123,7 @@ impl Whole<'_> {
     ) -> Result<(), Stop> {
         let slice = match run.is_first() {
             true => self.limits.slice.saturating_mul(APPENDED),
-            false => self.limits.slice.min(MOVED),
+            false => self.limits.slice,
         };
         let mut loaded = 0;
         while loaded < run.len() {
@@ -177,7 +177,10 @@ impl Whole<'_> {
     /// Gives the memory of an index back that is not built any more. If that fails, the next one does so.
     fn forget_index(&self) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
-            let forget = |tx: &mut Transaction<'_>| Ok::<_, Error>(tx.forget_indexes_beside());
+            let forget = |tx: &mut Transaction<'_>| {
+                tx.forget_indexes_beside();
+                Ok::<_, Error>(())
+            };
             let _ = turn.run(Durability::Deferred, forget);
         }
     }
