@@ -1,7 +1,9 @@
-//! Indexes that a statement makes, known before it runs: of a table with many rows they are built beside it.
+//! What a statement that defines something would do with the rows of a table, known before it runs: with many rows that is
+//! done beside the table.
 
 use super::constraint::index_of_constraint;
 use super::create::{NewIndex, constraint_of, new_index};
+use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::names::of_public;
@@ -25,11 +27,46 @@ pub(crate) fn works_on_rows(statement: &Statement) -> bool {
     }
 }
 
+/// Work on all rows of a table.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RowsWork {
+    pub table: u16,
+    /// An index of them is built.
+    pub index: Option<IndexDefinition>,
+    /// All of them have to meet it.
+    pub rule: Option<Rule>,
+}
+
+impl RowsWork {
+    /// The columns that rows have to have where they stand.
+    pub fn columns(&self) -> Vec<usize> {
+        let key = self.index.iter().flat_map(|index| &index.key);
+        let key = key.map(|part| part.column);
+        let rule = self.rule.iter().flat_map(Rule::columns);
+        key.chain(rule.copied()).collect()
+    }
+
+    /// The work of a statement; none if it has none.
+    ///
+    /// # Errors
+    /// What is wrong with the statement.
+    pub fn of(tx: &dyn DefineTarget, statement: &Statement) -> Result<Option<Self>, SqlError> {
+        let (index, rule) = (index_to_build(tx, statement)?, rule_to_meet(tx, statement)?);
+        let tables = (index.as_ref().map(|(table, _)| *table), rule.as_ref());
+        let table = tables.0.or(tables.1.map(|(table, _)| *table));
+        Ok(table.map(|table| RowsWork {
+            table,
+            index: index.map(|(_, index)| index),
+            rule: rule.map(|(_, rule)| rule),
+        }))
+    }
+}
+
 /// The index that a statement would make, and its table; none if it makes none.
 ///
 /// # Errors
 /// What is wrong with the statement.
-pub(crate) fn index_to_build(
+fn index_to_build(
     tx: &dyn DefineTarget,
     statement: &Statement,
 ) -> Result<Option<(u16, IndexDefinition)>, SqlError> {

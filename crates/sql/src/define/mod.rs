@@ -16,11 +16,11 @@ mod rule;
 mod sequence;
 mod view;
 
-pub(crate) use built::{index_to_build, works_on_rows};
+pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
 pub(crate) use drop::index_named;
 pub(crate) use naming::name_of_sequence;
-pub(crate) use rule::{Rule, rule_to_meet};
+pub(crate) use rule::Rule;
 
 use crate::database::Database;
 use crate::define_target::DefineTarget;

@@ -16,20 +16,35 @@ use sardonyx_rows::condition::Check;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
 /// What a row must meet.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Rule {
     NotNull(Vec<usize>),
-    /// A condition, and the number of the table's columns.
-    Check(Check, usize),
+    Check(Condition),
     /// A row that it refers to, found by the unique index of this name, or by the primary key.
     Refers(ForeignKey, Option<String>),
+}
+
+/// A condition on the rows of a table.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    /// As the schema would have it.
+    text: String,
+    check: Check,
+    /// The number of the table's columns.
+    columns: usize,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.columns == other.columns
+    }
 }
 
 /// What the rows of a table must meet for a statement, and the table; none if it asks nothing of them.
 ///
 /// # Errors
 /// What is wrong with the statement.
-pub(crate) fn rule_to_meet(
+pub(super) fn rule_to_meet(
     tx: &dyn DefineTarget,
     statement: &Statement,
 ) -> Result<Option<(u16, Rule)>, SqlError> {
@@ -44,7 +59,12 @@ pub(crate) fn rule_to_meet(
                     let text = check_of(&relation, &condition)?;
                     let check = Check::parse(&text, &relation.schema);
                     let check = check.map_err(sardonyx_rows::TableError::from)?;
-                    Some(Rule::Check(check, relation.schema.columns.len()))
+                    let columns = relation.schema.columns.len();
+                    Some(Rule::Check(Condition {
+                        text,
+                        check,
+                        columns,
+                    }))
                 }
                 constraint @ Constraint::Foreign { .. } => {
                     let reference = reference_of(tx, &relation.name, &constraint)?;
@@ -101,7 +121,7 @@ impl Rule {
     pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
         match self {
             Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
-            Rule::Check(check, columns) => {
+            Rule::Check(Condition { check, columns, .. }) => {
                 let mut values = vec![ValueRef::Null; *columns];
                 for column in check.columns() {
                     values[column] = row.value(column)?;

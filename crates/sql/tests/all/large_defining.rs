@@ -3,10 +3,11 @@
 
 use crate::common::{query, run, session};
 use crate::large::{Both, content, told, with_limits};
+use sardonyx_sql::Database;
 use std::sync::{Arc, Mutex};
 
 /// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
-const CASES: [[&str; 3]; 18] = [
+const CASES: [[&str; 3]; 20] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -93,6 +94,16 @@ const CASES: [[&str; 3]; 18] = [
         "update s set v = 102 where id = 3",
     ],
     [
+        "create index t_new on t (b, a)",
+        "create index t_new on s (v)",
+        "select id from t where b > 'a text' order by b, a",
+    ],
+    [
+        "alter table f add foreign key (id) references t (c)",
+        "alter table t drop constraint t_c_key",
+        "insert into f values (200, null, 1)",
+    ],
+    [
         "alter table s add foreign key (v) references s",
         "update s set v = 77 where id = 3",
         "update s set v = 102 where id = 3",
@@ -156,6 +167,48 @@ fn what_others_commit_before_any_of_its_calls_counts() {
             phases += 1;
             assert!(phases < 200, "{case:?} does not end");
         }
+    }
+}
+
+/// Runs a statement aside. Returns the number of its calls; before each, `meanwhile` gets its number.
+fn calls_of(large: &str, meanwhile: impl Fn(u32, &Arc<Database>) + Send + Sync + 'static) -> u32 {
+    let both = Both::new();
+    let database = both.aside.database.clone();
+    let calls = Arc::new(Mutex::new(0));
+    let counted = calls.clone();
+    with_limits(&both.aside, 0, move || {
+        // Statements between two calls have calls of their own.
+        if let Ok(mut calls) = counted.try_lock() {
+            *calls += 1;
+            meanwhile(*calls, &database);
+        }
+    });
+    run(&mut both.aside.session(), large).expect(large);
+    *calls.lock().expect("no panic")
+}
+
+#[test]
+fn a_definition_of_another_table_does_not_make_it_begin_again() {
+    for large in [
+        "create unique index t_new on t (b, a)",
+        "alter table t add check (a < 100)",
+        "alter table f add foreign key (id) references p",
+    ] {
+        let alone = calls_of(large, |_, _| {});
+        assert!(alone > 3, "{large} did not run aside");
+        let beside_others = calls_of(large, |call, database| {
+            let mut session = session(database);
+            let text = format!("create table other{call} (id int primary key)");
+            run(&mut session, &text).expect("it is created");
+            // Another builder, which comes to its end, or not.
+            let text = match call % 2 {
+                0 => format!("create index other_s{call} on s (v)"),
+                _ => "create unique index other_s on t (a)".into(),
+            };
+            let told = told(&mut session, &text);
+            assert_eq!(told.is_ok(), call % 2 == 0, "{text}");
+        });
+        assert_eq!(beside_others, alone, "{large}");
     }
 }
 

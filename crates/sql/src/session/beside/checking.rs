@@ -2,44 +2,13 @@
 //! them, in rounds while they are many. The last call looks at the last ones and runs the statement, which looks at no
 //! row any more. A row that does not meet the constraint is named where the statement runs alone.
 
-use super::defining::of_stage;
-use super::made::{Came, Ran};
+use super::made::Ran;
 use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit};
-use crate::database::Database;
-use crate::define::{self, Rule};
-use crate::error::SqlError;
-use crate::expression::Environment;
+use crate::define::Rule;
 use crate::rows::InputRow;
-use crate::running::Read;
-use crate::session::given::Given;
 use crate::source::Source;
 use sardonyx::{Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
-use std::sync::Arc;
-
-/// Tries once to run a statement that gives a table a constraint.
-pub(super) fn check(
-    database: &Arc<Database>,
-    given: &Given<'_>,
-    with: &Environment<'_>,
-) -> Result<Came<Ran<Read>>, SqlError> {
-    let limits = database.beside();
-    let Some((whole, rule)) =
-        Whole::defining((database, &limits), given, with, define::rule_to_meet)?
-    else {
-        return Ok(Came::InStage);
-    };
-    match whole.have(rule.columns())? {
-        Came::Done(()) => {}
-        came => return Ok(of_stage(came)),
-    }
-    let made = whole.with_rule(&rule, |tx| whole.define(given, tx));
-    database.catalogue_changed();
-    match made {
-        Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
-        Err(stop) => Ok(of_stage(stop.came::<()>()?)),
-    }
-}
 
 /// A row does not meet it: the stage says which.
 fn unless(is_met: bool) -> Result<(), Stop> {
@@ -55,10 +24,10 @@ fn input(row: &Option<impl InputRow>) -> Option<&dyn InputRow> {
 
 impl Whole<'_> {
     /// Has all rows of the table meet a rule, and runs `finish` in the call after which they have to.
-    fn with_rule<T>(
+    pub fn with_rule<T>(
         &self,
         rule: &Rule,
-        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, SqlError>,
+        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let mut last = self.newest()?;
         self.all_meet(rule, &last)?;
@@ -78,7 +47,7 @@ impl Whole<'_> {
             self.meet_now(rule, &last, tx)?;
             // Before pages change, so that none is copied for it.
             drop(last);
-            tx.with_checked_rows(table, |tx| Ok(finish(tx)?))
+            tx.with_checked_rows(table, finish)
         })
     }
 

@@ -1,49 +1,78 @@
 //! Statements that define something of a table with many rows, of which most of the work is done beside the table: the
 //! last call runs the statement, which finds it done.
 
-use super::made::{Came, Made};
+use super::made::{Came, Made, Ran};
 use super::pace::Pace;
-use super::whole::Whole;
+use super::whole::{Stop, Whole};
 use crate::database::{BesideLimits, Database};
-use crate::define;
-use crate::define_target::DefineTarget;
+use crate::define::{self, RowsWork, Rule};
 use crate::error::SqlError;
 use crate::expression::{Environment, Kept};
 use crate::result::Complete;
+use crate::running::Read;
 use crate::sequences::SequenceChanges;
 use crate::session::given::Given;
 use crate::source::Source;
 use sardonyx::{Durability, Transaction};
-use sqlparser::ast::Statement;
 use std::sync::Arc;
 
+/// Tries once to run a statement that defines something of the rows of a table.
+pub(super) fn define(
+    database: &Arc<Database>,
+    given: &Given<'_>,
+    with: &Environment<'_>,
+) -> Result<Came<Ran<Read>>, SqlError> {
+    let limits = database.beside();
+    let Some((whole, work)) = Whole::defining((database, &limits), given, with)? else {
+        return Ok(Came::InStage);
+    };
+    match whole.have(&work.columns())? {
+        Came::Done(()) => {}
+        came => return Ok(of_stage(came)),
+    }
+    let mut has_run = false;
+    let finish = |tx: &mut Transaction<'_>| whole.define(given, &work, tx, &mut has_run);
+    let made = match (&work.index, &work.rule) {
+        (Some(index), rule) => whole.with_index(index, rule.as_ref(), finish),
+        (None, Some(rule)) => whole.with_rule(rule, finish),
+        (None, None) => return Ok(Came::InStage),
+    };
+    if has_run {
+        // What others have compiled since then may be for a catalogue that was undone.
+        database.catalogue_changed();
+    }
+    match made {
+        Ok((complete, durable)) => Ok(Came::Done(((complete, None), durable))),
+        Err(stop) => Ok(of_stage(stop.came::<()>()?)),
+    }
+}
+
 impl<'w> Whole<'w> {
-    /// What `find` says that a statement asks of a table, if that has many rows; else none, or if something is wrong with
-    /// the statement, which is told where it runs.
-    pub fn defining<T>(
+    /// The work of a statement on the rows of a table, if these are many; else none, or if something is wrong with the
+    /// statement, which is told where it runs.
+    fn defining(
         (database, limits): (&'w Arc<Database>, &'w BesideLimits),
         given: &Given<'_>,
         with: &Environment<'w>,
-        find: impl FnOnce(&dyn DefineTarget, &Statement) -> Result<Option<(u16, T)>, SqlError>,
-    ) -> Result<Option<(Self, T)>, SqlError> {
+    ) -> Result<Option<(Self, RowsWork)>, SqlError> {
         let Some(statement) = given.statement.statement() else {
             return Ok(None);
         };
         let turn = database.turn(&with.context.interrupt)?;
         let asked = |tx: &mut Transaction<'_>| {
-            let version = database.version();
-            let Some((table, found)) = find(tx, statement)? else {
+            let Some(work) = RowsWork::of(tx, statement)? else {
                 return Ok(None);
             };
-            let rows = Source::count(&*tx, table)?;
-            let schema = Source::schema(&*tx, table);
+            let rows = Source::count(&*tx, work.table)?;
+            let schema = |table| Source::schema(&*tx, table);
+            let parent = work.rule.as_ref().and_then(Rule::parent);
+            let other = parent.and_then(|parent| Some((parent, schema(parent)?)));
             Ok::<_, SqlError>(match rows >= limits.from {
-                true => schema.map(|schema| (version, table, found, schema)),
+                true => schema(work.table).map(|schema| (work, schema, other)),
                 false => None,
             })
         };
-        let Ok(Some((version, table, found, schema))) = turn.run(Durability::Deferred, asked)
-        else {
+        let Ok(Some((work, schema, other))) = turn.run(Durability::Deferred, asked) else {
             return Ok(None);
         };
         database.memory().check()?;
@@ -52,15 +81,16 @@ impl<'w> Whole<'w> {
             limits,
             with: *with,
             made: Made::Kept {
-                table,
+                table: work.table,
                 schema: schema.clone(),
             },
             schema,
-            version,
+            version: None,
+            other,
             kept: Kept::default(),
             pace: Pace::default(),
         };
-        Ok(Some((whole, found)))
+        Ok(Some((whole, work)))
     }
 
     /// Has all rows of the table have these columns where they stand: if there are some of before one of them was added, all
@@ -79,21 +109,30 @@ impl<'w> Whole<'w> {
         }
     }
 
-    /// Runs the statement in the last call.
-    pub fn define(
+    /// Runs the statement in the last call, if its work is what was done.
+    fn define(
         &self,
         given: &Given<'_>,
+        work: &RowsWork,
         tx: &mut Transaction<'_>,
-    ) -> Result<Complete, SqlError> {
+        has_run: &mut bool,
+    ) -> Result<Complete, Stop> {
         let mut sequences = SequenceChanges::default();
+        let statement = given.statement.statement();
+        let now = statement.map(|statement| RowsWork::of(tx, statement));
+        if !matches!(now, Some(Ok(Some(now))) if now == *work) {
+            return Err(self.conflict());
+        }
+        *has_run = true;
         self.database.catalogue_changed();
         let user = &self.with.context.user;
-        define::run(tx, self.database, given.statement, &mut sequences, user)
+        let done = define::run(tx, self.database, given.statement, &mut sequences, user);
+        Ok(done?)
     }
 }
 
 /// The stage says what is wrong with a statement.
-pub(super) fn of_stage<T, U>(came: Came<U>) -> Came<T> {
+fn of_stage<T, U>(came: Came<U>) -> Came<T> {
     match came {
         Came::Again => Came::Again,
         _ => Came::InStage,

@@ -2,15 +2,9 @@
 //! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again, in
 //! rounds while they are many; the last call does so with the last ones, and runs the statement, which finds its index there.
 
-use super::defining::of_stage;
-use super::made::{Came, KEYS_MAX, Ran};
+use super::made::{KEYS_MAX, Ran};
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
-use crate::database::Database;
-use crate::define::{self, Rule};
-use crate::error::SqlError;
-use crate::expression::Environment;
-use crate::running::Read;
-use crate::session::given::Given;
+use crate::define::Rule;
 use sardonyx::low_level::{IndexBeside, IndexRun};
 use sardonyx::schema::IndexDefinition;
 use sardonyx::{Durability, Error, Snapshot, Transaction};
@@ -24,48 +18,29 @@ const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;
 
-/// Tries once to run a statement that makes an index. None if it makes none, or of a table with few rows.
-pub(super) fn build(
-    database: &Arc<Database>,
-    given: &Given<'_>,
-    with: &Environment<'_>,
-) -> Result<Option<Came<Ran<Read>>>, SqlError> {
-    let limits = database.beside();
-    let asked = Whole::defining((database, &limits), given, with, |tx, statement| {
-        let Some((table, definition)) = define::index_to_build(tx, statement)? else {
-            return Ok(None);
-        };
-        let rule = define::rule_to_meet(tx, statement)?.map(|(_, rule)| rule);
-        Ok(Some((table, (definition, rule))))
-    })?;
-    let Some((whole, (definition, rule))) = asked else {
-        return Ok(None);
-    };
-    let columns: Vec<usize> = definition.key.iter().map(|part| part.column).collect();
-    match whole.have(&columns)? {
-        Came::Done(()) => {}
-        came => return Ok(Some(of_stage(came))),
-    }
-    let made = whole.make_index(definition, rule.as_ref(), |tx| whole.define(given, tx));
-    database.catalogue_changed();
-    Ok(Some(match made {
-        Ok((complete, durable)) => Came::Done(((complete, None), durable)),
-        Err(stop) => {
-            whole.forget_index();
-            of_stage(stop.came::<()>()?)
-        }
-    }))
-}
-
 impl Whole<'_> {
     /// Builds an index, which becomes one of the table in one call with `finish`. All rows have to meet a rule by then.
+    pub fn with_index<T>(
+        &self,
+        definition: &IndexDefinition,
+        rule: Option<&Rule>,
+        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
+    ) -> Result<Ran<T>, Stop> {
+        let made = self.make_index(definition, rule, finish);
+        if made.is_err() {
+            self.forget_index();
+        }
+        made
+    }
+
     fn make_index<T>(
         &self,
-        definition: IndexDefinition,
+        definition: &IndexDefinition,
         rule: Option<&Rule>,
-        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, SqlError>,
+        finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
+        let definition = definition.clone();
         let begin = |tx: &mut Transaction<'_>| tx.begin_index_beside(table, definition);
         let beside = self.turn()?.run(Durability::Deferred, begin)?;
         let snapshot = self.newest()?;
@@ -88,8 +63,8 @@ impl Whole<'_> {
             // Before pages change, so that none is copied for it.
             drop(last);
             match rule {
-                Some(_) => tx.with_checked_rows(table, |tx| Ok(finish(tx)?)),
-                None => Ok(finish(tx)?),
+                Some(_) => tx.with_checked_rows(table, finish),
+                None => finish(tx),
             }
         })
     }

@@ -56,7 +56,8 @@ pub(super) fn insert(
             schema: schema.clone(),
         },
         schema,
-        version,
+        version: Some(version),
+        other: None,
         kept: Kept::default(),
         pace: Pace::default(),
     };

@@ -168,10 +168,7 @@ impl Session {
             let came = match given.statement.class() {
                 Class::Define => {
                     let draws = Draws::refused("what defines something draws no numbers here");
-                    let define = |with: &Environment<'_>| {
-                        let built = index::build(&database, given, with)?;
-                        built.map_or_else(|| checking::check(&database, given, with), Ok)
-                    };
+                    let define = |with: &Environment<'_>| defining::define(&database, given, with);
                     with_context(&database, state, given, HashMap::new(), draws, define).0
                 }
                 _ => {

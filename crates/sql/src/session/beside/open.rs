@@ -266,7 +266,8 @@ impl Opened<'_> {
                 rows: &work.rows,
             },
             schema,
-            version: self.version,
+            version: Some(self.version),
+            other: None,
             kept: Kept::default(),
             pace: Pace::default(),
         })

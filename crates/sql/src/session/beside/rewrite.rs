@@ -131,7 +131,8 @@ impl<'t> Trying<'t> {
             with: self.with,
             made: Made::Rewritten(self.rewriting),
             schema,
-            version,
+            version: Some(version),
+            other: None,
             kept: Kept::default(),
             pace: Pace::default(),
         };

@@ -104,8 +104,10 @@ pub(super) struct Whole<'w> {
     pub made: Made<'w>,
     /// As the table is.
     pub schema: Arc<Schema>,
-    /// Of the catalogue: what a statement makes of rows was compiled for it.
-    pub version: u64,
+    /// Of the catalogue: what a statement makes of rows was compiled for it. None if nothing was.
+    pub version: Option<u64>,
+    /// Another table that has to be what it was.
+    pub other: Option<(u16, Arc<Schema>)>,
     /// The sets of the statement's lists, for all calls.
     pub kept: Kept,
     pub pace: Pace,
@@ -196,8 +198,12 @@ impl<'w> Whole<'w> {
     /// Checks that a state has the table as it was, under a version of the catalogue.
     fn check_same(&self, version: u64, source: &dyn Source) -> Result<(), Stop> {
         // An open transaction compares the definitions that concern it by itself.
-        let holds = matches!(self.made, Made::Open { .. }) || version == self.version;
-        match holds && source.has_schema(self.made.table(), &self.schema) {
+        let is_open = matches!(self.made, Made::Open { .. });
+        let holds = is_open || self.version.is_none_or(|compiled| compiled == version);
+        let this = (self.made.table(), &self.schema);
+        let other = self.other.iter().map(|(table, schema)| (*table, schema));
+        let mut tables = other.chain([this]);
+        match holds && tables.all(|(table, schema)| source.has_schema(table, schema)) {
             true => Ok(()),
             false => Err(self.conflict()),
         }
