@@ -54,6 +54,10 @@ pub struct BesideLimits {
     pub few: u64,
     /// So many rows go into that in one call.
     pub slice: usize,
+    /// The most rows, and keys of rows, that the last call changes for those that others have changed.
+    pub keys_max: usize,
+    /// Rows of which an index is built are sorted, and followed, in parts of so many bytes.
+    pub run_bytes: usize,
     /// Called between two calls, for tests.
     pub between: Option<Arc<dyn Fn() + Send + Sync>>,
     /// Called in the call that changes few rows, for tests.
@@ -66,6 +70,8 @@ impl fmt::Debug for BesideLimits {
             .field("from", &self.from)
             .field("few", &self.few)
             .field("slice", &self.slice)
+            .field("keys_max", &self.keys_max)
+            .field("run_bytes", &self.run_bytes)
             .finish_non_exhaustive()
     }
 }
@@ -76,6 +82,8 @@ impl Default for BesideLimits {
             from: 10_000,
             few: 2000,
             slice: 500,
+            keys_max: 100_000,
+            run_bytes: 64 << 20,
             between: None,
             within: None,
         }

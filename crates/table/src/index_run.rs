@@ -7,7 +7,6 @@ use crate::secondary::Secondary;
 use crate::snapshot::SpaceSnapshot;
 use crate::table::used_runs;
 use crate::transaction::{IndexBeside, IndexChanges};
-use sardonyx_base::error::Error;
 use sardonyx_rows::key::{KeyBytes, prefix};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::{AnyRow, ScanPlace, TableError};
@@ -165,19 +164,23 @@ impl SpaceSnapshot {
 
 impl IndexBeside {
     /// The rows whose keys are not what they were in a snapshot: those that were there, and those that are there in a later one.
+    /// `each` receives the bytes that a change takes.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if they are more than `most`, or all rows were replaced at once; that a snapshot was ended.
-    pub fn changes(
+    /// What `each` returns; [`TableError::Conflict`] if they are more than `most`, or all rows were replaced at once; that a
+    /// snapshot was ended.
+    pub fn changes<E: From<TableError>>(
         &self,
         before: &SpaceSnapshot,
         after: &SpaceSnapshot,
         most: usize,
-    ) -> Result<IndexChanges, Error> {
+        mut each: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<IndexChanges, E> {
         let mut changes = self.no_changes(most);
         before.rows_changed_until(self.table(), after, |was, is| {
             let was = was.map(|row| (&*before.rows, row.address()));
-            changes.note(was, is.map(|row| (&*after.rows, row.address())))
+            let noted = changes.note(was, is.map(|row| (&*after.rows, row.address())))?;
+            each(noted * size_of::<Address>())
         })?;
         Ok(changes.done())
     }

@@ -194,6 +194,7 @@ fn judge(seed: u64) {
             slice: draw(9) as usize + 1,
             between: Some(Arc::new(between)),
             within: None,
+            ..BesideLimits::default()
         });
         let told_aside = told(&mut both.aside.session(), large);
         aside.set_beside(unlimited());
@@ -225,8 +226,11 @@ pub fn with_limits(fresh: &Fresh, few: u64, between: impl Fn() + Send + Sync + '
         from: 1,
         few,
         slice: 5,
+        // Of these tables, indexes are built in several runs.
+        run_bytes: 1500,
         between: Some(Arc::new(between)),
         within: None,
+        ..BesideLimits::default()
     });
 }
 

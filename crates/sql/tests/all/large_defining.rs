@@ -3,7 +3,7 @@
 
 use crate::common::{query, run, session};
 use crate::large::{Both, content, told, with_limits};
-use sardonyx_sql::Database;
+use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
@@ -171,17 +171,30 @@ fn what_others_commit_before_any_of_its_calls_counts() {
 }
 
 /// Runs a statement aside. Returns the number of its calls; before each, `meanwhile` gets its number.
-fn calls_of(large: &str, meanwhile: impl Fn(u32, &Arc<Database>) + Send + Sync + 'static) -> u32 {
+fn calls_of(
+    large: &str,
+    keys_max: usize,
+    meanwhile: impl Fn(u32, &Arc<Database>) + Send + Sync + 'static,
+) -> u32 {
     let both = Both::new();
     let database = both.aside.database.clone();
     let calls = Arc::new(Mutex::new(0));
     let counted = calls.clone();
-    with_limits(&both.aside, 0, move || {
+    let between = move || {
         // Statements between two calls have calls of their own.
         if let Ok(mut calls) = counted.try_lock() {
             *calls += 1;
             meanwhile(*calls, &database);
         }
+    };
+    both.aside.database.set_beside(BesideLimits {
+        from: 1,
+        few: 0,
+        slice: 5,
+        keys_max,
+        run_bytes: 1500,
+        between: Some(Arc::new(between)),
+        within: None,
     });
     run(&mut both.aside.session(), large).expect(large);
     *calls.lock().expect("no panic")
@@ -194,9 +207,9 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
         "alter table t add check (a < 100)",
         "alter table f add foreign key (id) references p",
     ] {
-        let alone = calls_of(large, |_, _| {});
+        let alone = calls_of(large, 1000, |_, _| {});
         assert!(alone > 3, "{large} did not run aside");
-        let beside_others = calls_of(large, |call, database| {
+        let beside_others = calls_of(large, 1000, |call, database| {
             let mut session = session(database);
             let text = format!("create table other{call} (id int primary key)");
             run(&mut session, &text).expect("it is created");
@@ -210,6 +223,21 @@ fn a_definition_of_another_table_does_not_make_it_begin_again() {
         });
         assert_eq!(beside_others, alone, "{large}");
     }
+}
+
+#[test]
+fn an_index_follows_more_changes_than_its_last_call_makes() {
+    let large = "create unique index t_new on t (b, a)";
+    let changing = |changes: &'static [u32]| {
+        calls_of(large, 10, move |call, database| {
+            if changes.contains(&call) {
+                let text = "update t set b = b || '?'";
+                run(&mut session(database), text).expect("changed");
+            }
+        })
+    };
+    // It takes 60 rows out and puts 60 in, by five.
+    assert!(changing(&[1]) >= changing(&[]) + 24);
 }
 
 #[test]

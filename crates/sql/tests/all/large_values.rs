@@ -196,6 +196,7 @@ fn others_read_while_one_call_changes_more_rows_than_a_slice() {
             slice: 5,
             between: None,
             within: Some(Arc::new(within)),
+            ..BesideLimits::default()
         });
         run(&mut both.aside.session(), large).expect(large);
         assert_eq!(*seen.lock().expect("no panic"), [is_long], "{large}");
@@ -214,6 +215,7 @@ fn calls(fresh: &Fresh, few: u64, run: impl FnOnce()) -> (usize, usize) {
         slice: 1000,
         between: Some(Arc::new(move || between.lock().expect("no panic").0 += 1)),
         within: Some(Arc::new(move || within.lock().expect("no panic").1 += 1)),
+        ..BesideLimits::default()
     });
     run();
     fresh.database.set_beside(crate::large::unlimited());

@@ -76,19 +76,19 @@ impl IndexBeside {
     }
 
     #[cold]
-    fn conflict(&self) -> TableError {
+    fn conflict(&self, with: ConflictWith) -> TableError {
         let table = format!("number {}", self.table);
-        TableError::Conflict(Box::new(Conflict::new(table, ConflictWith::Schema)))
+        TableError::Conflict(Box::new(Conflict::new(table, with)))
     }
 }
 
 impl Noting<'_> {
-    /// Notes a row as it was, and as it is, in the pages of each state.
+    /// Notes a row as it was, and as it is, in the pages of each state. Returns how many addresses are noted for it.
     pub fn note<A: PageRead + ?Sized, B: PageRead + ?Sized>(
         &mut self,
         was: Option<(&A, Address)>,
         is: Option<(&B, Address)>,
-    ) -> Result<(), TableError>
+    ) -> Result<usize, TableError>
     where
         TableError: From<A::Error> + From<B::Error>,
     {
@@ -98,15 +98,16 @@ impl Noting<'_> {
             shape.of_row(before, was, &mut one)?;
             shape.of_row(after, is, &mut other)?;
             if was == is && *one == *other {
-                return Ok(());
+                return Ok(0);
             }
         }
+        let more = usize::from(was.is_some()) + usize::from(is.is_some());
         let IndexChanges { gone, come } = &mut self.changes;
         gone.extend(was.map(|(_, at)| at));
         come.extend(is.map(|(_, at)| at));
         match gone.len() + come.len() <= self.most {
-            true => Ok(()),
-            false => Err(self.of.conflict()),
+            true => Ok(more),
+            false => Err(self.of.conflict(ConflictWith::Scan)),
         }
     }
 
@@ -259,7 +260,8 @@ impl Transaction<'_> {
         let mut changes = beside.no_changes(most);
         snapshot.changed_rows(beside.table, self.view(), |was, is| {
             let was = was.map(|row| (&*snapshot.rows, row.address()));
-            changes.note(was, is.map(|row| (self.space.store.bytes(), row.address())))
+            let is = is.map(|row| (self.space.store.bytes(), row.address()));
+            changes.note(was, is).map(drop)
         })?;
         let IndexChanges { gone, come } = changes.done();
         self.unindex_beside(&beside, snapshot, &gone)?;
@@ -274,7 +276,7 @@ impl Transaction<'_> {
             ..
         } = &mut *self.space;
         let state = tables[usize::from(beside.table)].as_mut();
-        let state = state.ok_or_else(|| beside.conflict())?;
+        let state = state.ok_or_else(|| beside.conflict(ConflictWith::Schema))?;
         let index = &mut made_indexes[made].index;
         let name = || state.name.to_string();
         for row in come {
@@ -314,7 +316,8 @@ impl Transaction<'_> {
         let owner = Arc::as_ptr(&beside.owner);
         let mut made = self.space.made_indexes.iter();
         let made = made.position(|made| made.owner.as_ptr() == owner);
-        made.filter(|_| is_table).ok_or_else(|| beside.conflict())
+        made.filter(|_| is_table)
+            .ok_or_else(|| beside.conflict(ConflictWith::Schema))
     }
 }
 

@@ -2,17 +2,15 @@
 //! sorted without the stage, and put into it in short calls. Rows that others have changed meanwhile are put in again, in
 //! rounds while they are many; the last call does so with the last ones, and runs the statement, which finds its index there.
 
-use super::made::{KEYS_MAX, Ran};
+use super::made::Ran;
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
 use crate::define::Rule;
-use sardonyx::low_level::{IndexBeside, IndexRun};
+use sardonyx::low_level::{Address, IndexBeside, IndexRun};
 use sardonyx::schema::IndexDefinition;
 use sardonyx::{Durability, Error, Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
 use std::sync::Arc;
 
-/// Rows that are sorted at once take so many bytes with their keys.
-const RUN_BYTES: usize = 64 << 20;
 /// So many times as many rows are put into an empty index in one call as are changed in one: nothing is logged for them.
 const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
@@ -59,7 +57,7 @@ impl Whole<'_> {
             if let Some(rule) = rule {
                 self.meet_now(rule, &last, tx)?;
             }
-            tx.take_index_over(beside, last.space(), KEYS_MAX)?;
+            tx.take_index_over(beside, last.space(), self.limits.keys_max)?;
             // Before pages change, so that none is copied for it.
             drop(last);
             match rule {
@@ -74,12 +72,13 @@ impl Whole<'_> {
         let mut place = ScanPlace::default();
         loop {
             let mut memory = self.with.memory();
-            let run = snapshot
-                .space()
-                .index_run(beside, &mut place, RUN_BYTES, |bytes| {
-                    self.with.context.look_at_row()?;
-                    Ok::<_, Stop>(memory.take_bytes(bytes)?)
-                })?;
+            let run =
+                snapshot
+                    .space()
+                    .index_run(beside, &mut place, self.limits.run_bytes, |bytes| {
+                        self.with.context.look_at_row()?;
+                        Ok::<_, Stop>(memory.take_bytes(bytes)?)
+                    })?;
             let Some(run) = run else {
                 return Ok(());
             };
@@ -119,7 +118,12 @@ impl Whole<'_> {
         for _ in 0..ROUNDS {
             let next = self.newest()?;
             let (before, after) = (snapshot.space(), next.space());
-            let changes = beside.changes(before, after, KEYS_MAX)?;
+            let mut memory = self.with.memory();
+            let most = self.limits.run_bytes / size_of::<Address>();
+            let changes = beside.changes(before, after, most, |bytes| {
+                self.with.context.look_at_row()?;
+                Ok::<_, Stop>(memory.take_bytes(bytes)?)
+            })?;
             let slice = self.limits.slice.min(MOVED);
             for gone in changes.gone.chunks(slice) {
                 self.in_turn(|tx| tx.unindex_beside(beside, before, gone))?;

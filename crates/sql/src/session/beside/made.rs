@@ -22,8 +22,6 @@ pub(in crate::session) struct Work {
     pub snapshot: Snapshot,
 }
 
-/// The most keys of rows that are kept.
-pub(super) const KEYS_MAX: usize = 100_000;
 /// Up to so many rows a next content is made only for a good part of the table. A load in batches would else copy the table
 /// for each of them.
 const CALL_ROWS: u64 = 20_000;
@@ -46,7 +44,7 @@ impl BesideLimits {
             false => CHANGED_SHARE,
         };
         let is_share = changed.saturating_mul(share) >= there;
-        changed > self.few && (is_share || changed > KEYS_MAX as u64)
+        changed > self.few && (is_share || changed > self.keys_max as u64)
     }
 
     /// True if a statement looks at rows of small tables alone. Rows that come of no table may be many.

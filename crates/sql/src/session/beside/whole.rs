@@ -5,7 +5,7 @@
 //! rows that were changed since they were looked at are taken out and made again: in calls of their own while they are many,
 //! and the last ones in the call that takes the content over.
 
-use super::made::{Came, Changes, KEYS_MAX, Made, Ran, slice_of};
+use super::made::{Came, Changes, Made, Ran, slice_of};
 use super::pace::Pace;
 use crate::database::{BesideLimits, Database};
 use crate::error::{SqlError, code};
@@ -247,7 +247,7 @@ impl<'w> Whole<'w> {
         if let Some(row) = is {
             changes.put_in(row, &self.made, with)?;
         }
-        match changes.len() <= KEYS_MAX {
+        match changes.len() <= self.limits.keys_max {
             true => Ok(()),
             false => Err(self.conflict()),
         }
