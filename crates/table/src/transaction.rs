@@ -505,6 +505,9 @@ impl<'a> Transaction<'a> {
             undo_step(self.space, step);
         }
         self.space.undo.clear();
+        if !self.space.leaving.is_empty() {
+            self.free_leaving();
+        }
         self.space.keeping.end(false);
     }
 }

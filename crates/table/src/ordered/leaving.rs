@@ -2,7 +2,8 @@
 //! that the transaction that replaces a large table takes no longer than another one.
 //!
 //! Invariants: a node is given back once, and its children are known by then. A step gives back a part of what is left, up
-//! to a bound. A content is made in at least a commit for 500 rows, so steps give back faster than contents are replaced.
+//! to a bound. A content is made in at least a transaction for 500 rows, so steps give back faster than contents are replaced.
+//! An index that one transaction builds, and undoes or loses, is given back whole before the next one is built so.
 
 use super::Tree;
 use super::node::{INNER_BYTES, LEAF_BYTES};
@@ -37,6 +38,13 @@ impl Leaving {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Gives all nodes back.
+    pub fn give_all_back(&mut self, store: &mut IndexStore) {
+        while !self.is_empty() {
+            self.step(store);
+        }
     }
 
     /// Gives some nodes back.

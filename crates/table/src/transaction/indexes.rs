@@ -228,6 +228,7 @@ impl Transaction<'_> {
             store,
             tables,
             indexes,
+            leaving,
             catalogue,
             undo,
             workers,
@@ -245,6 +246,10 @@ impl Transaction<'_> {
                     undo.push_index(table, number as u8, index);
                 }
             }
+        }
+        if !wanted.is_empty() {
+            // To build takes as many steps as to give this back.
+            leaving.give_all_back(indexes);
         }
         for what in wanted {
             let (name, shape) = (what.definition.name.clone(), what.shape.clone());

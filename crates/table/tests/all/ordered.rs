@@ -339,3 +339,37 @@ fn an_index_is_created_of_the_rows_that_are_there_or_not_at_all() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn indexes_that_are_undone_do_not_pile_up() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let mut without = schema();
+    without.indexes.clear();
+    let table = create(&mut world, without);
+    world.commit(|tx| {
+        for id in 0..6000 {
+            tx.insert(table, &person(id, id as u32)).expect("inserted");
+        }
+    });
+    let before = world.space.index_bytes();
+    let mut most = 0;
+    for round in 0..20 {
+        let mut tx = world.space.begin(&mut world.log);
+        tx.create_index(table.number(), by_score())
+            .expect("created");
+        tx.abort();
+        let now = world.space.index_bytes();
+        assert!(
+            now > before,
+            "it takes more than the end of one transaction gives back"
+        );
+        match round {
+            0 => most = now,
+            _ => assert!(now <= most, "{now} bytes in round {round}, {most} before"),
+        }
+    }
+    for _ in 0..50 {
+        world.space.begin(&mut world.log).abort();
+    }
+    assert_eq!(world.space.index_bytes(), before);
+}
