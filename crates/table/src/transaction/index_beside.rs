@@ -219,8 +219,8 @@ impl Transaction<'_> {
     /// Takes rows of a snapshot out of an index.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the table has changed but for its rows; that the snapshot was ended. The index is not to be
-    /// used any more then.
+    /// [`Error::Conflict`] if the table has changed but for its rows, or the index does not have a row; that the snapshot was
+    /// ended. The index is not to be used any more then.
     #[doc(hidden)]
     pub fn unindex_beside(
         &mut self,
@@ -236,8 +236,10 @@ impl Transaction<'_> {
         } = &mut *self.space;
         let index = &mut made_indexes[made].index;
         for row in rows {
-            let was_there = index.take_out(indexes, &*snapshot.rows, *row)?;
-            debug_assert!(was_there || snapshot.is_ended(), "every row is indexed");
+            if !index.take_out(indexes, &*snapshot.rows, *row)? {
+                check_read(snapshot)?;
+                return Err(beside.conflict(ConflictWith::Scan).into());
+            }
         }
         check_read(snapshot)
     }
