@@ -46,11 +46,7 @@ impl Whole<'_> {
             self.all_meet(rule, &snapshot)?;
         }
         self.fill_index(&beside, &snapshot)?;
-        let (last, count) = self.catch_index_up(&beside, snapshot.clone())?;
-        if let Some(rule) = rule {
-            self.changed_meet(rule, &snapshot, &last)?;
-        }
-        drop(snapshot);
+        let (last, count) = self.catch_index_up(&beside, rule, snapshot)?;
         let turn = self.turn()?;
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
@@ -107,16 +103,20 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Has an index follow what others have changed since a snapshot, until that is little. Returns the snapshot of which it
-    /// has the rows, and how many of them came in the last round.
+    /// Makes the changes in an index that others have made since a snapshot, in rounds until one has few. All changed rows have
+    /// to meet a rule. Returns the snapshot of which the index has the rows, and the number of changes of the last round.
     fn catch_index_up(
         &self,
         beside: &IndexBeside,
+        rule: Option<&Rule>,
         mut snapshot: Snapshot,
     ) -> Result<(Snapshot, usize), Stop> {
         let mut count = 0;
         for _ in 0..ROUNDS {
             let next = self.newest()?;
+            if let Some(rule) = rule {
+                self.changed_meet(rule, &snapshot, &next)?;
+            }
             let (before, after) = (snapshot.space(), next.space());
             let mut memory = self.with.memory();
             let most = self.limits.run_bytes / size_of::<Address>();
