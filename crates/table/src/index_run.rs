@@ -79,8 +79,8 @@ impl SpaceSnapshot {
     }
 
     /// The rows of a table from a place on, in the order of an index: so many that they and their keys take about
-    /// `bytes_max` bytes. The place becomes that behind them. `each` receives the bytes that a row takes. None if there are
-    /// no more rows.
+    /// `bytes_max` bytes. The place becomes that behind them. After each row `each` receives the bytes that are taken for it:
+    /// also of memory that is allocated ahead. None if there are no more rows.
     ///
     /// # Errors
     /// What `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have one key;
@@ -97,16 +97,19 @@ impl SpaceSnapshot {
         let (index, table) = (beside.index(), self.frozen(beside.table())?);
         let mut scan = SnapshotScan::<AnyRow>::new(table, *place)?;
         let (mut rows, mut keys) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
+        let (mut bytes, mut counted) = (0, 0);
         while bytes < bytes_max {
             let Some(at) = scan.next_address() else {
                 break;
             };
             let row = self.keyed(index, at.map_err(TableError::from)?, table.name, &mut keys)?;
-            let taken = size_of::<Keyed>() + row.len as usize;
-            bytes += taken;
+            bytes += size_of::<Keyed>() + row.len as usize;
             rows.push(row);
-            each(taken)?;
+            // The entries are there before the rows are let go.
+            let there = rows.capacity() * size_of::<Keyed>() + rows.len() * size_of::<Entry>();
+            let there = there + keys.capacity();
+            each(there - counted)?;
+            counted = there;
         }
         *place = scan.place();
         if rows.is_empty() {
