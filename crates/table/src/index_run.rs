@@ -10,7 +10,7 @@ use crate::transaction::{IndexBeside, IndexChanges};
 use sardonyx_rows::key::{KeyBytes, prefix};
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::{AnyRow, ScanPlace, TableError};
-use sardonyx_storage::page::{Address, PageId};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
@@ -52,8 +52,8 @@ impl IndexRun {
 }
 
 impl SpaceSnapshot {
-    /// True if all rows of a table have these columns where they stand. A table with rows of before one of them was added has
-    /// those rewritten when it gets an index or a reference of the columns.
+    /// True if all rows of a table are as new as these columns. A table with rows that are older than one of them has those
+    /// rewritten when it gets an index or a reference of the columns.
     ///
     /// # Errors
     /// That there is no such table, or the snapshot was ended.
@@ -67,12 +67,16 @@ impl SpaceSnapshot {
         if since == 0 {
             return Ok(true);
         }
-        for page in used_runs(&state.extents, state.fresh).flatten() {
-            let word = self.rows.word(PageLayout::table_word(PageId(page)))?;
+        let mut buffer = Vec::new();
+        for page in used_runs(&state.extents, state.fresh).flatten().map(PageId) {
+            let word = self.rows.word(PageLayout::table_word(page))?;
             if let Some(PageKind::Rows { shape }) = PageUse::of_word(word).map(|of| of.kind)
                 && shape < since
             {
-                return Ok(false);
+                let content = self.rows.read(page.address(), PAGE_SIZE, &mut buffer)?;
+                if state.layout_of(content).occupied_from(content, 0).is_some() {
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
