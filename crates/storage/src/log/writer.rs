@@ -36,7 +36,7 @@ use super::durable::DurablePrefix;
 use super::follow::Feed;
 use super::open_group::OpenGroup;
 use super::policy::{GroupLimits, GroupPolicy};
-use super::pool::BufferPool;
+use super::pool::{BufferPool, DurableGroup};
 use super::published::PublishedEnd;
 use super::recent::RecentGroups;
 use super::seal::{SealedGroup, Sequencer};
@@ -49,7 +49,7 @@ use crate::drive::Drive;
 use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
 use behind::Behind;
-use remote::GroupQueue;
+use remote::Copying;
 use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -78,7 +78,7 @@ pub struct LogWriter {
     limits: GroupLimits,
     drive: Drive,
     work: Arc<Work>,
-    prefix: CacheLine<Mutex<DurablePrefix<SealedGroup>>>,
+    prefix: CacheLine<Mutex<DurablePrefix<Arc<DurableGroup>>>>,
     /// All groups below this number are durable.
     durable_below: CacheLine<AtomicU64>,
     /// Where the durable log ends.
@@ -88,8 +88,8 @@ pub struct LogWriter {
     /// For the carrier of the log to a store, if there is one.
     recent: OnceLock<Arc<RecentGroups>>,
     /// Groups on their way to a copy elsewhere, if there is one.
-    remote: Option<GroupQueue>,
-    /// Groups that the copy has, on their way to stable storage here, if that is not waited for.
+    remote: Option<Copying>,
+    /// Groups that the copy has, and that are written here, on their way to stable storage here, if that is not waited for.
     behind: Option<Behind>,
     /// For readers in other processes.
     published: Option<PublishedEnd>,
@@ -358,15 +358,18 @@ impl LogWriter {
         self.watched
             .outstanding
             .fetch_sub(abandoned.len(), Ordering::SeqCst);
-        for group in abandoned.into_iter().chain(early) {
+        for group in abandoned {
             self.pool.give(group.into_buffer());
+        }
+        drop(early);
+        if let Some(remote) = &self.remote {
+            remote.abandon();
         }
         // A thread that died kept its buffers.
         self.pool.stop_waiting();
         self.room.fail(error);
         self.waiting.wake_all();
         self.work.signal();
-        self.nudge_remote();
         self.nudge_behind();
     }
 

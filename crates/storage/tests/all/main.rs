@@ -24,6 +24,7 @@ mod spanning;
 mod store_adopting;
 mod store_alone;
 mod store_bases;
+mod store_both;
 mod store_checkpoints;
 mod store_following;
 mod store_forks;

@@ -1,7 +1,8 @@
 //! A log whose groups are acknowledged when the copy elsewhere has them, without waiting for a sync here.
 //!
 //! ```text
-//!   written here, not synced ─▶ appended to the copy ─▶ acknowledged ─▶ synced here ─▶ given to the checkpoints
+//!   written here, not synced ┐
+//!   appended to the copy     ┴─▶ acknowledged ─▶ synced here ─▶ given to the checkpoints
 //! ```
 //!
 //! A thread of its own syncs all that was acknowledged meanwhile ([`LogWriter::run_behind`]). What a group says of the groups
@@ -128,7 +129,11 @@ impl LogWriter {
     pub fn wait_until_stable(&self, end: LogPosition) -> Result<(), LogError> {
         self.process.check()?;
         let Some(behind) = &self.behind else {
-            return Ok(());
+            // What is durable is stable here. A copy may have more, if the log was closed by an error.
+            return match self.durable().group < end.group {
+                false => Ok(()),
+                true => Err(self.check().err().unwrap_or(LogError::Closed)),
+            };
         };
         let mut told = behind.told.lock();
         while behind.stable_below() < end.group {

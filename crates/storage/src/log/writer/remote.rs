@@ -1,19 +1,26 @@
 //! A log elsewhere that has every group, too, before it is durable: a store that others keep ([`RemoteCopy`]).
 //!
-//! A group is written here first, and then appended there, by a thread of its own that takes all groups which
-//! wait ([`LogWriter::run_remote`]). It is outstanding until both have it; or until the other has it, if nobody waits for
-//! a sync here ([`behind`](super::behind)). So what fills meanwhile is one group, which
-//! grows with the time that an append takes: throughput stays, and the response time is what is paid.
+//! A group goes to both at once: the thread that writes it here gives it to another one before, which appends there all
+//! groups that wait ([`LogWriter::run_remote`]). Either may be first. The group is outstanding until both have it; where
+//! nobody waits for a sync here ([`behind`](super::behind)), it only has to be written here. So what fills meanwhile is one
+//! group, which grows with the time that an append takes: throughput stays, and the response time is that of the slower one.
+//!
+//! A crash may leave a group at either place alone. One that is only here is put into the copy by the next opening, or cut
+//! off, if another owner went on; one that is only in the copy is appended here by the next opening, whose first act is to
+//! overwrite whatever stands behind the log's end. Neither was acknowledged. After a failed write here the copy may have the
+//! group, after a failed append this log may: both close the log, and the next opening decides by the copy.
 //!
 //! Invariants: I1 (a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited
-//! for), I2 (no consumer is fed before), I7 (an
+//! for), I2 (no consumer is fed before), I4 (`durable_number` speaks of what both have, so a group that is missing here is
+//! the log's end, whatever is behind it), I7 (an
 //! append that failed closes the log: the group may be there or not), I10 (no group is sealed for want of company while as many as the log's depth are outstanding).
 
 use super::LogWriter;
+use crate::log::durable::DurablePrefix;
 use crate::log::pool::DurableGroup;
 use crate::log::{LogError, LogPosition};
 use sardonyx_base::sync::atomic::Ordering;
-use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::sync::{CacheLine, Condvar, Mutex};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -68,22 +75,65 @@ impl GroupQueue {
     }
 }
 
+/// Groups on their way to the copy elsewhere.
+#[derive(Debug)]
+pub(super) struct Copying {
+    /// Those whose writing began before that of an earlier one did: the copy has the log's order.
+    begun: Mutex<DurablePrefix<Arc<DurableGroup>>>,
+    queue: GroupQueue,
+}
+
+impl Copying {
+    fn new(end: LogPosition) -> Self {
+        Copying {
+            begun: Mutex::new(DurablePrefix::new(end)),
+            queue: GroupQueue::default(),
+        }
+    }
+
+    /// A group is about to be written here. Returns false if nobody copies any more.
+    pub fn begin(&self, group: Arc<DurableGroup>) -> bool {
+        let (number, after) = (group.header().number, group.header().next_position());
+        let mut is_taken = true;
+        let mut begun = self.begun.lock();
+        begun.arrived(number, after, group, |group| {
+            is_taken &= self.queue.push(group);
+        });
+        is_taken
+    }
+
+    /// Nothing more is copied.
+    pub fn abandon(&self) {
+        let abandoned = self.begun.lock().abandon();
+        drop(abandoned);
+        self.queue.nudge();
+    }
+
+    /// Whether nobody copies any more.
+    pub fn has_ended(&self) -> bool {
+        self.queue.has_ended()
+    }
+}
+
 impl LogWriter {
     /// This log, of which nothing is durable before a copy elsewhere has it: somebody is to run
     /// [`LogWriter::run_remote`].
     #[must_use]
     pub fn with_remote_copy(mut self) -> Self {
-        self.remote = Some(GroupQueue::default());
+        let end = self.durable();
+        self.remote = Some(Copying::new(end));
+        self.prefix = CacheLine(Mutex::new(DurablePrefix::with_copy(end)));
         self
     }
 
     /// Appends groups to the copy elsewhere until closed, or until that fails. The body of a thread.
     pub fn run_remote(&self, copy: &mut dyn RemoteCopy) {
         let Some(remote) = &self.remote else { return };
-        while let Some(groups) = self.groups_for(remote, || self.has_ended()) {
+        while let Some(groups) = self.groups_for(&remote.queue, || self.has_ended()) {
             match copy.append(&groups) {
                 Ok(()) => {
-                    self.copied(groups);
+                    self.copied(&groups);
+                    // What this disk has not yet is written down after the next one.
                     copy.is_stable_here(self.stable_below());
                 }
                 Err(error) => self.poison(error),
@@ -122,29 +172,36 @@ impl LogWriter {
             && !self.watched.filling.load(Ordering::SeqCst)
     }
 
-    /// The copy has these groups.
-    fn copied(&self, groups: Vec<Arc<DurableGroup>>) {
+    /// The copy has these groups, and all before. This disk may have them or not.
+    fn copied(&self, groups: &[Arc<DurableGroup>]) {
         let Some(last) = groups.last() else { return };
-        let durable: LogPosition = last.header().next_position();
-        let count = groups.len();
-        let prefix = self.prefix.lock();
+        let below = last.header().number + 1;
+        let mut prefix = self.prefix.lock();
         if self.is_poisoned() {
             return;
         }
-        for group in groups {
-            match &self.behind {
-                None => self.feed(&group),
-                Some(behind) => behind.push(group),
-            }
-        }
+        let mut ended = 0;
+        let durable = prefix.copied(below, |group| {
+            ended += 1;
+            self.pass_on(group);
+        });
         self.publish(prefix, durable);
-        self.have_ended(count);
+        self.have_ended(ended);
+    }
+
+    /// A group is durable: gives it to the consumers, or has it synced here before that. Under the prefix's lock, so that
+    /// all see the log's order.
+    pub(super) fn pass_on(&self, group: Arc<DurableGroup>) {
+        match &self.behind {
+            None => self.feed(&group),
+            Some(behind) => behind.push(group),
+        }
     }
 
     /// Something has changed that may end the thread of the copy.
     pub(super) fn nudge_remote(&self) {
         if let Some(remote) = &self.remote {
-            remote.nudge();
+            remote.queue.nudge();
         }
     }
 }

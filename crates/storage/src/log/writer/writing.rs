@@ -130,42 +130,41 @@ impl LogWriter {
     /// Writes a group that is counted as being written, and passes on what is durable thereby.
     fn write_group(&self, mut group: SealedGroup) {
         let started = Instant::now();
+        group.finish(self.stable_below() - 1);
+        let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
         // A disk of the program's own may panic, here on a client's thread, too, which would go on as if
         // nothing had been begun.
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.write_to_disk(&mut group)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.write_to_disk(&group)));
         let outcome = outcome.unwrap_or_else(|payload| {
             let cause = format!("the disk's code panicked: {}", message_of(payload));
             Err(LogError::Poisoned {
                 cause: cause.into(),
             })
         });
-        match outcome {
+        let ended = match outcome {
             Ok(()) => {
                 self.counters.count(&group, started.elapsed());
-                self.release(group);
-                if self.remote.is_some() {
-                    // It is outstanding until the copy elsewhere has it. But an earlier one may need its place.
-                    return self.leave_disk(0);
-                }
+                self.release(group)
             }
             Err(error) => {
                 self.poison(error);
-                self.pool.give(group.into_buffer());
+                1
             }
-        }
-        self.leave_disk(1);
+        };
+        self.leave_disk(ended);
     }
 
-    /// A group has left its place at the disk, and so many are not outstanding any more.
+    /// A group has left its place at the disk, which an earlier one may need, and so many are not outstanding any more: with
+    /// a copy elsewhere, those that both have now.
     fn leave_disk(&self, groups: usize) {
         let mut queue = self.work.queue.lock();
         queue.writing -= 1;
         let closed = queue.closed;
         drop(queue);
+        self.have_ended(groups);
         if closed {
             self.nudge_remote();
         }
-        self.have_ended(groups);
     }
 
     /// So many groups are not outstanding any more.
@@ -174,42 +173,38 @@ impl LogWriter {
         self.look_for_more();
     }
 
-    fn write_to_disk(&self, group: &mut SealedGroup) -> Result<(), LogError> {
+    fn write_to_disk(&self, group: &Arc<DurableGroup>) -> Result<(), LogError> {
         self.check()?;
-        group.finish(self.stable_below() - 1);
-        let header = group.header();
         // A copy, since this buffer goes back to its pool. Only if somebody carries the log to a store.
         if let Some(recent) = self.recent.get() {
-            recent.put(header, group.bytes());
+            recent.put(group.header(), group.bytes());
+        }
+        if let Some(remote) = &self.remote
+            && !remote.begin(group.clone())
+        {
+            return Err(LogError::Closed);
         }
         spanning::write_sealed(&self.segments, group, self.behind.is_none())
     }
 
-    /// The group is on stable storage, or written if that is not waited for: acknowledges and feeds, in order, or has it
-    /// copied elsewhere before that.
-    fn release(&self, group: SealedGroup) {
+    /// The group is on stable storage, or written if that is not waited for: acknowledges and feeds, in order, what a copy
+    /// elsewhere has, too. Returns how many groups are not outstanding any more.
+    fn release(&self, group: Arc<DurableGroup>) -> usize {
         let number = group.header().number;
         let after = group.header().next_position();
         let mut prefix = self.prefix.lock();
         if self.is_poisoned() {
-            drop(prefix);
-            return self.pool.give(group.into_buffer());
+            return 1;
         }
-        let mut is_taken = true;
+        let mut released = 0;
         let durable = prefix.arrived(number, after, group, |group| {
-            // Passed on under the prefix's lock, so that every consumer sees the log's order.
-            let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
-            match &self.remote {
-                None => self.feed(&group),
-                Some(remote) => is_taken &= remote.push(group),
-            }
+            released += 1;
+            self.pass_on(group);
         });
+        self.publish(prefix, durable);
         match self.remote.is_some() {
-            false => self.publish(prefix, durable),
-            true => drop(prefix),
-        }
-        if !is_taken {
-            self.poison(LogError::Closed);
+            true => released,
+            false => 1,
         }
     }
 
@@ -223,18 +218,19 @@ impl LogWriter {
     /// Everything before `durable` is: tells whoever waits.
     pub(super) fn publish(
         &self,
-        prefix: MutexGuard<'_, DurablePrefix<SealedGroup>>,
+        prefix: MutexGuard<'_, DurablePrefix<Arc<DurableGroup>>>,
         durable: LogPosition,
     ) {
-        if durable != self.state.end().position {
-            // Under the prefix's lock: one end after the other.
-            self.state.publish(SharedEnd {
-                position: durable,
-                tail: 0,
-            });
-            if self.behind.is_none() {
-                self.publish_stable(durable);
-            }
+        if durable == self.state.end().position {
+            return;
+        }
+        // Under the prefix's lock: one end after the other.
+        self.state.publish(SharedEnd {
+            position: durable,
+            tail: 0,
+        });
+        if self.behind.is_none() {
+            self.publish_stable(durable);
         }
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
