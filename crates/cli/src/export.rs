@@ -1,8 +1,7 @@
 //! `export`: the rows of a table into a file.
 
 use crate::rows::numbers_of;
-use crate::space::{Found, look_at};
-use crate::target::Target;
+use crate::space::{Found, Readable, look_at};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_command::exit::{Exit, UsageError};
@@ -18,7 +17,8 @@ use std::path::{Path, PathBuf};
 /// Write the rows of a table into a file: CSV, TSV, JSON lines, Parquet or Arrow IPC.
 ///
 /// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
-/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
+/// those of one state that it was in meanwhile. With --follow that is its last commit, found by its log however fast it
+/// writes. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
 /// hexadecimal digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
 /// compressed with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
 /// 256. Any format may be written to a pipe.
@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
+    database: Readable,
     /// The table
     table: String,
     /// The file; it must not be there yet. - is standard output
@@ -69,11 +69,11 @@ impl Arguments {
     /// Writes them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
-        let files = self.target.files(output)?;
+        let source = self.database.source(output)?;
         if is_standard(&self.file) {
             // Beside a writer the rows are read again after an error; what is printed stays printed.
             let begun = Cell::new(false);
-            look_at(&files, |tables| {
+            look_at(&source, |tables| {
                 anyhow::ensure!(!begun.replace(true), "the database cannot be read further");
                 let mut sink = BufWriter::with_capacity(1 << 20, io::stdout());
                 self.write(tables, format, &mut sink)
@@ -89,7 +89,7 @@ impl Arguments {
         let mut unfinished = self.file.clone().into_os_string();
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
-        let written = look_at(&files, |tables| {
+        let written = look_at(&source, |tables| {
             let mut sink =
                 BufWriter::with_capacity(1 << 20, File::create(&unfinished).with_context(file)?);
             let count = self.write(tables, format, &mut sink)?;

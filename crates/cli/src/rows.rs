@@ -1,7 +1,6 @@
 //! `rows`: the rows of a table, those that meet a condition.
 
-use crate::space::{Found as Tables, look_at};
-use crate::target::Target;
+use crate::space::{Found as Tables, Readable, look_at};
 use anyhow::Context;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
@@ -14,19 +13,20 @@ use std::io::Write;
 /// Print the rows of a table, in no particular order.
 ///
 /// Changes nothing; beside a program that has the database open it prints a state that the database was in
-/// meanwhile. A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
+/// meanwhile. With --follow that is its last commit, found by its log however fast it writes. A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
 /// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". A table without declared
 /// columns has the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is an object
 /// in a line.
 ///
 /// Examples:
 ///   sardonyx rows bank.sdx accounts --limit 10
+///   sardonyx rows bank.sdx accounts --follow
 ///   sardonyx rows bank.sdx accounts --where "balance < 0 and owner like 'A%'" --columns id,balance --json
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
+    database: Readable,
     /// The table
     table: String,
     /// Only rows that meet this condition
@@ -49,8 +49,8 @@ struct Found {
 impl Arguments {
     /// Prints them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files(output)?;
-        let found = look_at(&files, |tables| self.find(tables))?;
+        let source = self.database.source(output)?;
+        let found = look_at(&source, |tables| self.find(tables))?;
         let Some(Found { names, rows }) = found else {
             anyhow::bail!(sardonyx_storage::catalogue::CatalogueError::UnknownTable {
                 name: self.table.clone()

@@ -1,7 +1,6 @@
 //! `schema`: the SQL that creates what a database has.
 
-use crate::space::{Found, look_at};
-use crate::target::Target;
+use crate::space::{Found, Readable, look_at};
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_sql::{Declaration, declarations};
@@ -13,7 +12,7 @@ use std::io::Write;
 ///
 /// The statements can be run in a new database (sardonyx sql new.sdx --create < schema.sql), whose schema then is the
 /// same, and in PostgreSQL. Sequences go on at the number up to which they may have been used. Read-only; while a program
-/// has the database open, the schema of one recent state is printed. Journals and areas are comments; unsigned integers
+/// has the database open, the schema of one recent state is printed, with --follow that of its last commit. Journals and areas are comments; unsigned integers
 /// are the next larger type with a condition.
 ///
 /// Example: sardonyx schema bank.sdx
@@ -21,14 +20,17 @@ use std::io::Write;
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
+    database: Readable,
 }
 
 impl Arguments {
     /// Prints them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files(output)?;
-        let found = look_at(&files, |found| match found {
+        let source = self.database.source(output)?;
+        let found = look_at(&source, |found| match found {
+            Found::Committed(snapshot) => {
+                Ok((others(snapshot.definitions()), declarations(&snapshot)?))
+            }
             Found::Tables(space) => Ok((others(space.definitions()), declarations(&space.view())?)),
             Found::OfNodes(tables) => crate::nodes::declared(tables, others),
         });

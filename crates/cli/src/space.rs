@@ -1,8 +1,14 @@
 //! The tables of a database that is only read: recovered in memory, beside a program that has it open, too. They are
 //! tables, or those of nodes; a database that was made in any other way is refused by that way's name.
+//!
+//! With `--follow` the tables are those of a commit of the program that has the database open, found by its log as
+//! `sql --follow` finds them.
 
 use crate::nodes::{FrozenTables, other_way};
-use crate::target::Files;
+use crate::target::{Files, Target};
+use sardonyx::rows::SpaceSnapshot;
+use sardonyx::{Options, Snapshot};
+use sardonyx_command::output::Output;
 use sardonyx_rows::schema::{Schema, ValueRef};
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::catalogue::Way;
@@ -12,10 +18,48 @@ use sardonyx_storage::store::PageRead;
 use sardonyx_table::TableSpace;
 use std::sync::Arc;
 
+/// The database whose tables a verb reads, as arguments.
+#[derive(Debug, clap::Args)]
+pub struct Readable {
+    #[command(flatten)]
+    target: Target,
+    /// Read the last commit of the program that has the database open, by its log
+    #[arg(long, conflicts_with = "wait")]
+    follow: bool,
+}
+
+/// A database to be read.
+pub enum Source {
+    /// By its files.
+    Files(Files),
+    /// At a commit of the program that has it open.
+    Followed(Snapshot),
+}
+
+impl Readable {
+    /// Finds it.
+    ///
+    /// # Errors
+    /// There is no database; it cannot be followed.
+    pub fn source(&self, output: &mut Output) -> anyhow::Result<Source> {
+        if !self.follow {
+            return Ok(Source::Files(self.target.files(output)?));
+        }
+        self.target.disk()?;
+        let follower = Options::new().follow_tables(&self.target.path)?;
+        let snapshot = follower.snapshot()?;
+        // Without the follower no page is copied for the snapshot.
+        follower.close();
+        Ok(Source::Followed(snapshot))
+    }
+}
+
 /// The tables of a database.
 pub enum Found<'a> {
     /// Tables, or operations.
     Tables(&'a TableSpace),
+    /// Those of a commit.
+    Committed(&'a SpaceSnapshot),
     /// Those of nodes.
     OfNodes(&'a mut FrozenTables),
 }
@@ -44,6 +88,7 @@ impl Found<'_> {
     pub fn schema(&mut self, table: &str) -> anyhow::Result<Arc<Schema>> {
         Ok(match self {
             Found::Tables(space) => space.view().rows(table)?.schema().clone(),
+            Found::Committed(snapshot) => snapshot.rows(table)?.schema().clone(),
             Found::OfNodes(tables) => tables.schema(table)?,
         })
     }
@@ -52,6 +97,7 @@ impl Found<'_> {
     pub fn count(&self, table: &str) -> anyhow::Result<u64> {
         Ok(match self {
             Found::Tables(space) => space.view().rows(table)?.count(),
+            Found::Committed(snapshot) => snapshot.rows(table)?.count(),
             Found::OfNodes(_) => 0,
         })
     }
@@ -68,19 +114,31 @@ impl Found<'_> {
                 }
                 Ok(())
             }
+            Found::Committed(snapshot) => {
+                for row in snapshot.rows(table)?.scan() {
+                    if !each(&row?)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
             Found::OfNodes(tables) => tables.each_row(table, |row| each(&row.row()?)),
         }
     }
 }
 
-/// Recovers the tables in memory and lets `look` look at them; `None` if the database is empty.
+/// Recovers the tables in memory, if they are not followed, and lets `look` look at them; `None` if the database is empty.
 ///
 /// # Errors
 /// [`CatalogueError::OtherWay`]: it was made in another way; that it cannot be recovered; those of `look`.
 pub fn look_at<T>(
-    files: &Files,
+    source: &Source,
     look: impl Fn(Found<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<Option<T>> {
+    let files = match source {
+        Source::Files(files) => files,
+        Source::Followed(snapshot) => return look(Found::Committed(snapshot.space())).map(Some),
+    };
     let read = || {
         let manifest = Manifest::read(&*files.disk)?;
         let recovered = recover(&files.disk, &manifest, files.dry_run())?;

@@ -210,6 +210,17 @@ fn a_server_reads_beside_the_one_that_writes_and_beside_the_next_one() {
     assert!(said.contains("--follow"), "{said}");
     let (printed, _) = run(0, &[&select[..], &["--follow"]].concat());
     assert_eq!(printed, "y\n8\n");
+    // So do the verbs that read.
+    let (printed, said) = run(0, &["rows", &bank, "t", "--follow", "--json"]);
+    assert_eq!((&*printed, &*said), ("{\"id\":3,\"y\":8}\n", ""));
+    let export = ["export", &bank, "t", "-", "--format", "csv", "--follow"];
+    assert_eq!(run(0, &export).0, "id,y\n3,8\n");
+    let (printed, _) = run(0, &["schema", &bank, "--follow"]);
+    assert!(printed.contains("CREATE TABLE t"), "{printed}");
+    let (_, said) = run(2, &[&export[..], &["--wait", "1s"]].concat());
+    assert!(said.contains("--wait"), "{said}");
+    let (_, said) = run(4, &["rows", &bank, "u", "--follow"]);
+    assert!(said.contains('u'), "{said}");
     let insert = [
         "sql",
         &bank,
