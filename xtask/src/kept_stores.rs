@@ -1,15 +1,22 @@
-//! Processes `sardonyx store serve`, each with a directory of its own, for `store-figures`: a log over TCP, or on two copies.
+//! Processes `sardonyx store serve`, each with a directory of its own, for `store-figures` and `torture-serve`: a log over
+//! TCP, or on two copies.
 
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Servers that end when this is dropped, with what they have.
 #[derive(Debug)]
 pub struct KeptStores {
+    program: PathBuf,
+    directory: PathBuf,
     servers: Vec<Child>,
+    /// The address of each, which stays.
+    addresses: Vec<String>,
     place: String,
 }
 
@@ -45,31 +52,77 @@ impl KeptStores {
         remove(directory)?;
         std::fs::create_dir_all(directory)?;
         let mut stores = KeptStores {
+            program: program.into(),
+            directory: directory.into(),
             servers: Vec::new(),
+            addresses: Vec::new(),
             place: String::new(),
         };
-        let mut addresses = Vec::new();
         for server in 0..count {
-            let mut child = Command::new(program)
-                .args(["store", "serve", "--json", "--until-input-ends"])
-                .args(["--listen", "127.0.0.1:0"])
-                .arg(directory.join(format!("store-{server}")))
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .with_context(|| format!("starting {}", program.display()))?;
-            let output = child.stdout.take().context("its output")?;
+            let (child, address) = stores.spawn(server, "127.0.0.1:0")?;
             stores.servers.push(child);
-            let mut said = String::new();
-            BufReader::new(output).read_line(&mut said)?;
-            let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
-            match said["listening"].as_str() {
-                Some(address) => addresses.push(address.into()),
-                None => bail!("a server of the store did not start"),
+            stores.addresses.push(address);
+        }
+        stores.place = place(&stores.addresses);
+        Ok(stores)
+    }
+
+    /// Starts a server at this address. Returns the one at which it listens.
+    fn spawn(&self, server: usize, address: &str) -> anyhow::Result<(Child, String)> {
+        let log = self.directory.join(format!("store-{server}.err"));
+        let log = OpenOptions::new().create(true).append(true).open(log)?;
+        let mut child = Command::new(&self.program)
+            .args(["store", "serve", "--json", "--until-input-ends"])
+            .args(["--listen", address])
+            .arg(self.directory.join(format!("store-{server}")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("starting {}", self.program.display()))?;
+        let output = child.stdout.take().context("its output")?;
+        let mut said = String::new();
+        BufReader::new(output).read_line(&mut said)?;
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+        match said["listening"].as_str() {
+            Some(address) => Ok((child, address.into())),
+            None => {
+                // It has ended, or does not say what it should.
+                let _ = child.kill();
+                let _ = child.wait();
+                bail!("a server of the store did not start")
             }
         }
-        stores.place = place(&addresses);
-        Ok(stores)
+    }
+
+    /// The number of servers.
+    pub fn count(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// Kills a server, which must be there.
+    pub fn kill(&mut self, server: usize) -> anyhow::Result<()> {
+        if let Some(status) = self.servers[server].try_wait()? {
+            bail!("server {server} of the store ended by itself: {status}");
+        }
+        self.servers[server].kill()?;
+        self.servers[server].wait()?;
+        Ok(())
+    }
+
+    /// Starts a server again that was killed, at its address and with what it had.
+    pub fn start_again(&mut self, server: usize) -> anyhow::Result<()> {
+        let (child, _) = self.spawn(server, &self.addresses[server])?;
+        self.servers[server] = child;
+        Ok(())
+    }
+
+    /// Stops a server where it is, or lets it go on.
+    pub fn signal(&self, server: usize, signal: Signal) -> anyhow::Result<()> {
+        Ok(kill_process(
+            Pid::from_child(&self.servers[server]),
+            signal,
+        )?)
     }
 
     /// The place of the log.

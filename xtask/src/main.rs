@@ -29,6 +29,7 @@ mod node_torture;
 mod node_victim;
 mod power;
 mod serve_hosts;
+mod serve_store;
 mod serve_torture;
 mod serve_witness;
 mod store_figures;

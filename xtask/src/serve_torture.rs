@@ -1,19 +1,22 @@
-//! `torture-serve`: hosts that are `sardonyx serve` on one store in a directory, killed, stopped, ended, told to hand over,
-//! and without their store for a while; witnesses are clients of PostgreSQL with several hosts.
+//! `torture-serve`: hosts that are `sardonyx serve` on one store, killed, stopped, ended, told to hand over,
+//! and without their store for a while; witnesses are clients of PostgreSQL with several hosts. The store is a directory, or
+//! processes `sardonyx store serve`, which are killed and stopped, too.
 //!
 //! After each event somebody has to go on, and no host ends by itself. A host that was stopped while another one took over
 //! is asked by connections that it had before: it must not show what was before. At the end each acknowledged number is
 //! there, and every host serves or follows.
 //!
 //! With `--figures` it measures instead: from a kill of the serving host, from `store drain` and from a termination signal
-//! to the first acknowledged transaction of a client with several hosts.
+//! to the first acknowledged transaction of a client with several hosts; and the longest pause of a writer while all hosts are
+//! restarted, one after the other.
 
 use crate::serve_hosts::{Hosts, name_of};
+use crate::serve_store::{ServeStore, ServeStoreKind};
 use crate::serve_witness::Witness;
 use crate::takeover_events::{Event, SERVE_EVENTS, draw};
 use crate::torture::remove;
 use anyhow::{Context, bail, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::process::Signal;
 use sardonyx::hosts::{ANY_OTHER, RemoteLog, primary, promote};
@@ -36,7 +39,7 @@ pub struct ServeTorture {
     /// How many events.
     #[arg(long, default_value_t = 40)]
     events: u64,
-    /// Measures so many takeovers and hand-overs of each kind instead.
+    /// Measures so many takeovers, hand-overs of each kind and rolling restarts instead.
     #[arg(long, value_name = "COUNT")]
     figures: Option<usize>,
     /// Prints the figures as JSON.
@@ -57,6 +60,9 @@ pub struct ServeTorture {
     /// The program [default: `sardonyx` beside this one]
     #[arg(long)]
     program: Option<PathBuf>,
+    /// The store.
+    #[arg(long, value_enum, default_value_t = ServeStoreKind::File)]
+    store: ServeStoreKind,
     /// Where the hosts' directories and the store are; removed before and after. On a real disk.
     #[arg(long, default_value = "target/torture-serve")]
     directory: PathBuf,
@@ -66,8 +72,7 @@ struct Arena {
     hosts: Hosts,
     witness: Witness,
     remote: RemoteLog,
-    store: PathBuf,
-    away: PathBuf,
+    store: ServeStore,
     questions: usize,
 }
 
@@ -84,7 +89,8 @@ impl ServeTorture {
                     ProgressBar::new(self.events).with_style(ProgressStyle::with_template(style)?);
                 let mut counts = [0u64; SERVE_EVENTS.len()];
                 for event in 0..self.events {
-                    let kind = draw(&mut random, &SERVE_EVENTS, |_| true);
+                    let may_be = |event| arena.store.bears(event);
+                    let kind = draw(&mut random, &SERVE_EVENTS, may_be);
                     let (_, what, name) = SERVE_EVENTS[kind];
                     counts[kind] += 1;
                     arena.suffer(what, &mut random).with_context(|| {
@@ -124,9 +130,14 @@ impl ServeTorture {
             "{} is not there: build the command, or say --program",
             program.display()
         );
-        let (store, away) = (directory.join("store"), directory.join("away"));
-        let place = format!("file:{}", store.display());
-        let remote = RemoteLog::new(open(&place, &RemoteOptions::default())?);
+        let store = ServeStore::start(self.store, &program, &directory)?;
+        let place = store.place();
+        let options = RemoteOptions {
+            // Hosts do that.
+            changes_copies: false,
+            ..RemoteOptions::default()
+        };
+        let remote = RemoteLog::new(open(&place, &options)?);
         let lease = Duration::from_millis(self.lease);
         let count = usize::try_from(self.hosts)?;
         let hosts = Hosts::start(&program, &directory, &place, lease, count)?;
@@ -136,7 +147,6 @@ impl ServeTorture {
             witness,
             remote,
             store,
-            away,
             questions: 0,
         })
     }
@@ -144,9 +154,11 @@ impl ServeTorture {
     /// Prints how long clients waited, each after some load.
     fn measure(&self, mut arena: Arena, count: usize) -> anyhow::Result<()> {
         let measured = [
-            ("killed", Event::KillServing),
-            ("drained", Event::Drain),
-            ("terminated", Event::Terminate),
+            ("killed", Some(Event::KillServing)),
+            ("drained", Some(Event::Drain)),
+            ("terminated", Some(Event::Terminate)),
+            // All hosts are restarted, one after the other: the longest pause of a writer.
+            ("rolled", None),
         ];
         let mut figures = Vec::new();
         let mut random = Random::new(self.seed);
@@ -158,8 +170,11 @@ impl ServeTorture {
                 others
                     .iter()
                     .try_for_each(|host| arena.witness.follows(*host, PATIENCE))?;
-                let took = arena.suffer(event, &mut random)?;
-                times.push(took.context("a time")?.as_secs_f64());
+                let took = match event {
+                    Some(event) => arena.suffer(event, &mut random)?.context("a time")?,
+                    None => arena.roll()?,
+                };
+                times.push(took.as_secs_f64());
             }
             times.sort_by(f64::total_cmp);
             let median = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -178,6 +193,7 @@ impl ServeTorture {
                 "{}",
                 json!({
                     "lease_seconds": lease, "hosts": self.hosts, "writers": self.writers,
+                    "store": self.store.to_possible_value().map(|kind| kind.get_name().to_string()),
                     "acknowledged": acknowledged, "figures": figures,
                 })
             );
@@ -245,14 +261,48 @@ impl Arena {
                 self.hosts.start_again(serving)?;
             }
             Event::StoreAway => {
-                std::fs::rename(&self.store, &self.away)?;
-                std::thread::sleep(Duration::from_millis(100 + random.below(6000)));
-                std::fs::rename(&self.away, &self.store)?;
+                let time = Duration::from_millis(100 + random.below(6000));
+                self.store.leave(|| std::thread::sleep(time))?;
+                self.witness.next(&all, PATIENCE)?;
+            }
+            Event::KillStoreServer | Event::StopStoreServer => {
+                let server = usize::try_from(random.below(self.store.servers()))?;
+                let time = Duration::from_millis(100 + random.below(4000));
+                let goes_on = self.store.bears_a_loss()?;
+                let witness = &self.witness;
+                self.store.lose(server, event, || {
+                    if goes_on {
+                        witness.next(&all, PATIENCE)?;
+                    }
+                    std::thread::sleep(time);
+                    Ok(())
+                })?;
                 self.witness.next(&all, PATIENCE)?;
             }
             other => bail!("{other:?} is no event of these hosts"),
         }
         Ok(time)
+    }
+
+    /// Restarts every host, as an upgrade does: those that follow, then the one that served, once another one has taken over.
+    /// Returns the longest pause of a writer meanwhile.
+    fn roll(&mut self) -> anyhow::Result<Duration> {
+        let serving = self.serving()?;
+        let others = self.others(serving);
+        self.witness.watch_pauses();
+        others.iter().try_for_each(|host| self.restart(*host))?;
+        self.hand_over(ANY_OTHER, &others)?;
+        self.restart(serving)?;
+        Ok(self.witness.longest_pause())
+    }
+
+    /// Ends a host that follows, in order, and starts it again.
+    fn restart(&mut self, host: usize) -> anyhow::Result<()> {
+        self.witness.follows(host, PATIENCE)?;
+        self.hosts.signal(host, Signal::TERM)?;
+        self.hosts.wait_for_end(host)?;
+        self.hosts.start_again(host)?;
+        self.witness.follows(host, PATIENCE)
     }
 
     /// Has one of these hosts take over, which are called so. If none comes within the lease all are passed over, and asked

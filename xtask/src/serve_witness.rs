@@ -6,7 +6,7 @@
 
 use anyhow::{bail, ensure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -28,7 +28,40 @@ pub struct Witness {
     acknowledged: Arc<[AtomicU64]>,
     stop: Arc<AtomicBool>,
     shown: Arc<Shown>,
+    pauses: Arc<[Pauses]>,
     writers: Vec<JoinHandle<()>>,
+}
+
+/// The time between two acknowledgements of a writer.
+#[derive(Debug)]
+struct Pauses(Mutex<(Instant, Duration)>);
+
+impl Pauses {
+    fn new() -> Self {
+        Pauses(Mutex::new((Instant::now(), Duration::ZERO)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, (Instant, Duration)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A transaction was acknowledged.
+    fn acknowledged(&self, now: Instant) {
+        let mut state = self.state();
+        let (last, longest) = *state;
+        *state = (now, longest.max(now.saturating_duration_since(last)));
+    }
+
+    /// Forgets what was before. A pause that has begun counts from its beginning.
+    fn watch(&self) {
+        self.state().1 = Duration::ZERO;
+    }
+
+    /// The longest one, also that which has not ended.
+    fn longest(&self, now: Instant) -> Duration {
+        let (last, longest) = *self.state();
+        longest.max(now.saturating_duration_since(last))
+    }
 }
 
 /// The comparisons of what was acknowledged with what reads show afterwards.
@@ -120,6 +153,7 @@ impl Witness {
             acknowledged: (0..writers).map(|_| AtomicU64::new(0)).collect(),
             stop: Arc::default(),
             shown: Arc::default(),
+            pauses: (0..writers).map(|_| Pauses::new()).collect(),
             writers: Vec::new(),
         };
         let client = witness.served(&witness.ports, patience)?;
@@ -128,8 +162,13 @@ impl Witness {
         witness.runtime.block_on(client.batch_execute(table))?;
         for writer in 0..writers {
             let (ports, stop) = (witness.ports.clone(), witness.stop.clone());
-            let acknowledged = witness.acknowledged.clone();
-            let writing = write(writer, ports, acknowledged, stop, witness.shown.clone());
+            let writing = write(
+                writer,
+                ports,
+                (witness.acknowledged.clone(), witness.pauses.clone()),
+                stop,
+                witness.shown.clone(),
+            );
             witness.writers.push(witness.runtime.spawn(writing));
         }
         Ok(witness)
@@ -242,6 +281,18 @@ impl Witness {
         }
     }
 
+    /// Measures pauses of writers from now on.
+    pub fn watch_pauses(&self) {
+        self.pauses.iter().for_each(Pauses::watch);
+    }
+
+    /// The longest time in which a writer had nothing acknowledged.
+    pub fn longest_pause(&self) -> Duration {
+        let now = Instant::now();
+        let longest = self.pauses.iter().map(|pauses| pauses.longest(now));
+        longest.max().unwrap_or_default()
+    }
+
     /// How many numbers were acknowledged.
     pub fn acknowledged(&self) -> u64 {
         let last = self
@@ -289,7 +340,7 @@ fn unique(salt: u64) -> u64 {
 async fn write(
     writer: usize,
     ports: Vec<u16>,
-    acknowledged: Arc<[AtomicU64]>,
+    (acknowledged, pauses): (Arc<[AtomicU64]>, Arc<[Pauses]>),
     stop: Arc<AtomicBool>,
     shown: Arc<Shown>,
 ) {
@@ -313,6 +364,7 @@ async fn write(
                 break;
             }
             acknowledged[writer].store(number, Ordering::SeqCst);
+            pauses[writer].acknowledged(Instant::now());
         }
     }
 }
@@ -320,6 +372,22 @@ async fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_pause_is_between_two_acknowledgements_or_has_not_ended() {
+        let (pauses, began) = (Pauses::new(), Instant::now());
+        let at = |milliseconds| began + Duration::from_millis(milliseconds);
+        pauses.acknowledged(at(10));
+        pauses.watch();
+        pauses.acknowledged(at(15));
+        pauses.acknowledged(at(40));
+        pauses.acknowledged(at(45));
+        assert_eq!(pauses.longest(at(50)), Duration::from_millis(25));
+        assert_eq!(pauses.longest(at(145)), Duration::from_millis(100));
+        pauses.watch();
+        pauses.acknowledged(at(47));
+        assert_eq!(pauses.longest(at(47)), Duration::from_millis(2));
+    }
 
     #[test]
     fn a_stale_read_fails_the_run_and_so_does_a_run_without_reads() {

@@ -49,8 +49,8 @@ pub const EVENTS: [(u64, Event, &str); 9] = [
     ),
 ];
 
-/// The same where the hosts are the command `serve`, on a store in a directory.
-pub const SERVE_EVENTS: [(u64, Event, &str); 8] = [
+/// The same where the hosts are the command `serve`. The store is a directory, which has no servers, or `store serve` keeps it.
+pub const SERVE_EVENTS: [(u64, Event, &str); 10] = [
     (8, Event::KillServing, "the serving host killed"),
     (3, Event::KillOther, "another host killed"),
     (1, Event::KillAll, "all killed"),
@@ -59,6 +59,16 @@ pub const SERVE_EVENTS: [(u64, Event, &str); 8] = [
     (2, Event::Drain, "told to hand over to any"),
     (2, Event::Terminate, "the serving host ended in order"),
     (2, Event::StoreAway, "the store away for a while"),
+    (
+        3,
+        Event::KillStoreServer,
+        "one of the store's servers killed",
+    ),
+    (
+        2,
+        Event::StopStoreServer,
+        "one of the store's servers stopped",
+    ),
 ];
 
 /// Which of these events comes next, of those that may.
