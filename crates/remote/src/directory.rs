@@ -451,6 +451,10 @@ impl RemoteStore for DirectoryLog {
         format!("file:{}", self.directory.display())
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn entry_bytes_max(&self) -> u64 {
         self.entry_bytes_max
     }

@@ -256,6 +256,10 @@ impl RemoteStore for EncryptedLog {
         self.store.place()
     }
 
+    fn is_near(&self) -> bool {
+        self.store.is_near()
+    }
+
     fn entry_bytes_max(&self) -> u64 {
         without_encryption(self.store.entry_bytes_max())
     }

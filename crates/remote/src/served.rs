@@ -103,6 +103,14 @@ impl ServedLog {
 
     fn failed(&self, what: String, error: &EntryLogError) -> StoreError {
         let (place, reason) = (self.place(), error.to_string());
+        if let EntryLogError::Poisoned { .. } = error {
+            // Opened again by the next process, the log says what came of it.
+            return StoreError::Unclear {
+                what,
+                place,
+                reason,
+            };
+        }
         let passes = match error {
             EntryLogError::NoRoom(_) => true,
             // A read that had no descriptor, or no memory.
@@ -230,6 +238,10 @@ impl RemoteStore for ServedLog {
         self.place.clone()
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn entry_bytes_max(&self) -> u64 {
         self.entry_bytes_max
     }
@@ -264,6 +276,10 @@ impl RemoteStore for ServedLog {
         bytes: &[u8],
     ) -> Result<Swapped, StoreError> {
         self.beside.swap_register(register, expected, bytes)
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.log.failure().map(|error| error.to_string())
     }
 }
 

@@ -235,7 +235,7 @@ impl Follower {
     /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
     pub fn snapshot_within(&self, lag_max: Duration) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
-        let lag = state.current.map(|current| current.elapsed());
+        let lag = state.current.map(|current| current.age());
         if lag.is_none_or(|lag| lag > lag_max) {
             let behind = match lag {
                 Some(lag) => Behind::Further { lag, lag_max },
@@ -256,13 +256,13 @@ impl Follower {
     pub fn snapshot_as_of(&self, moment: Instant) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
         match state.current {
-            Some(current) if current >= moment => {
+            Some(current) if current.at >= moment => {
                 let space = state.snapshot()?;
                 drop(state);
                 Ok(Snapshot::new(space, self.shared.process))
             }
             Some(current) => {
-                let (lag, lag_max) = (current.elapsed(), moment.elapsed());
+                let (lag, lag_max) = (current.age(), moment.elapsed());
                 Err(Error::Unavailable(Behind::Further { lag, lag_max }.into()))
             }
             None => Err(Error::Unavailable(Behind::Unknown.into())),
@@ -273,6 +273,19 @@ impl Follower {
     #[doc(hidden)]
     pub fn is_busy(&self) -> bool {
         self.shared.state.try_lock().is_none()
+    }
+
+    /// Waits until a group that is being applied is, or else until the next look at the log is over; at most so long.
+    #[doc(hidden)]
+    pub fn wait_for_look(&self, at_most: Duration) {
+        let until = Instant::now() + at_most;
+        let was_busy = self.is_busy();
+        if let Some(mut state) = self.shared.state.lock_within(at_most)
+            && !was_busy
+            && state.check().is_ok()
+        {
+            self.shared.changed.wait_until(&mut state, until);
+        }
     }
 
     /// True if following has failed, or was ended. Waits for nothing.
@@ -330,7 +343,7 @@ impl Follower {
     }
 
     /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and
-    /// then had all of them. It grows between two looks, and while much is read. It grows without end while nothing says
+    /// then had all of them, also that during which the machine slept. It grows between two looks, and while much is read. It grows without end while nothing says
     /// where the log ends: the program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if that
     /// was never known, as of a copy that no program has opened. With
     /// [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it counts from the time at which the log is stable on this host, too.
@@ -339,7 +352,7 @@ impl Follower {
     /// As [`Follower::snapshot`].
     pub fn lag(&self) -> Result<Duration, Error> {
         let current = self.state()?.current;
-        Ok(current.map_or(Duration::MAX, |current| current.elapsed()))
+        Ok(current.map_or(Duration::MAX, |current| current.age()))
     }
 
     /// The number of times that the tables were read anew, because the log was freed or the database compacted before this had read on.

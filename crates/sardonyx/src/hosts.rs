@@ -56,12 +56,13 @@
 //! whose name begins with `fork-`.
 
 mod alone;
-mod clock;
 mod followed;
+mod looking;
 mod register;
 mod term;
 
-use crate::{Error, Options};
+use crate::{Error, Options, clock};
+use looking::between_looks;
 use register::{clear, put};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
@@ -91,14 +92,6 @@ pub use sardonyx_storage::remote_log::primary::ANY_OTHER;
 pub use sardonyx_storage::remote_log::primary::Primary;
 pub use sardonyx_storage::remote_log::shell::Patience;
 
-/// So many looks in the time after which a host counts as gone,
-const LOOKS: u32 = 16;
-/// and so many when the one that serves is about to hand over.
-const LOOKS_SOON: u32 = 64;
-/// The most time between two looks: a host that is wanted is not to wait for long.
-const BETWEEN_LOOKS_MOST: Duration = Duration::from_secs(1);
-/// The same when the one that serves is about to hand over.
-const BETWEEN_LOOKS_SOON_MOST: Duration = Duration::from_millis(100);
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
 
@@ -195,6 +188,8 @@ pub struct Host {
     behind: Option<Instant>,
     /// True if the host that serves is about to hand over.
     soon: bool,
+    /// The record of the last look, if it said to follow.
+    seen: Option<Primary>,
     doubts: u32,
     silent: Seldom,
 }
@@ -247,6 +242,7 @@ impl Host {
             serving: Arc::default(),
             behind: None,
             soon: false,
+            seen: None,
             doubts: 0,
             silent: Seldom::default(),
         })
@@ -283,7 +279,7 @@ impl Host {
                 }
                 Err(error) => return Err(error),
             }
-            stop.wait(until);
+            self.wait(until, stop);
         }
         if let Some((replica, _)) = self.following.take() {
             replica.close();
@@ -344,7 +340,7 @@ impl Host {
             return Ok(Looked::Follow(None));
         };
         let looked = candidate.look(stored.as_ref(), [before, clock::now()])?;
-        (self.doubts, self.soon) = (0, false);
+        (self.doubts, self.soon, self.seen) = (0, false, None);
         self.silent.end();
         match looked {
             Look::Follow(record) => {
@@ -355,6 +351,7 @@ impl Host {
                     // Another host may have gone on without what is here.
                     self.behind = None;
                 }
+                self.seen = Some(record.clone());
                 Ok(Looked::Follow(Some(record)))
             }
             Look::Claim(replacement) => Ok(Looked::Claim(replacement)),
@@ -481,13 +478,5 @@ impl Host {
                 caught_up: followed.caught_up,
             };
         }
-    }
-}
-
-/// Between two looks at the register.
-fn between_looks(wait: Duration, soon: bool) -> Duration {
-    match soon {
-        true => (wait / LOOKS_SOON).min(BETWEEN_LOOKS_SOON_MOST),
-        false => (wait / LOOKS).min(BETWEEN_LOOKS_MOST),
     }
 }

@@ -116,6 +116,7 @@ compile_error!("sardonyx needs Linux");
 
 pub mod backup;
 pub mod changes;
+mod clock;
 mod compact;
 mod error;
 #[cfg(not(shuttle))]

@@ -21,14 +21,10 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// So long at most is waited for the follower to look at the log.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
-/// Before the second try to have a snapshot, and at most between two: mostly another session has the lock for a moment.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
-const BETWEEN_LOOKS_MOST: Duration = Duration::from_millis(10);
 
 /// The way in which sessions read tables that are followed.
 #[derive(Clone, Default)]
@@ -142,15 +138,13 @@ impl Followed {
             None => {
                 let interrupt = interrupt.cloned().or_else(waiting::current);
                 let interrupt = interrupt.unwrap_or_default();
-                let mut pause = BETWEEN_LOOKS;
                 waiting::aside(|| {
                     loop {
                         // One request ends one statement.
                         if let Some(reason) = interrupt.take() {
                             return Err(SqlError::interrupted(reason));
                         }
-                        thread::sleep(pause);
-                        pause = BETWEEN_LOOKS_MOST.min(2 * pause);
+                        self.follower.wait_for_look(waiting::BETWEEN_LOOKS);
                         if let Some(taken) = self.try_snapshot(began) {
                             return Ok(taken);
                         }

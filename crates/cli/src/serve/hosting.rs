@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Between two looks whether a term goes on.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// An event beside the server.
 #[derive(Debug)]

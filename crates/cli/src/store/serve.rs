@@ -18,12 +18,17 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// Between two looks whether a write of the log has failed.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
 /// Keep the log of a database for other hosts.
 ///
 /// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before they get the answer. A host beside this
 /// process uses tcp://127.0.0.1:PORT. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
-/// it is there again.
+/// it is there again. After a write or sync that failed it ends with exit code 4: started again, it takes what is stable.
 ///
 /// A directory is kept by this process alone, with the entries in one log: an entry costs one synced write. As file:DIRECTORY
 /// each entry is a file, which is slower; a host beside this process may then use file:DIRECTORY, too. A directory stays as
@@ -91,7 +96,7 @@ impl Arguments {
         // Its hosts encrypt what they put there, if they do.
         let store = StoreServer::open(&self.place)?;
         let place = store.place();
-        let server = StoreServer::start(store, listener, trust)?;
+        let server = StoreServer::start(store.clone(), listener, trust)?;
         let listening = server.address().to_string();
         match output.is_json() {
             true => output.line(&Listening { listening, place })?,
@@ -104,15 +109,46 @@ impl Arguments {
         output.finish()?;
         #[cfg(feature = "sql")]
         notify("READY=1");
-        // An error means that no request can come any more.
-        let _ = end.recv();
+        let outcome = until_ended(&end, || store.failure());
         drop(server);
-        Ok(Exit::Done)
+        outcome.map(|()| Exit::Done)
     }
+}
+
+/// Waits until somebody ends it.
+///
+/// # Errors
+/// A write failed: nothing more is taken, and a supervisor that starts the process again has it go on.
+fn until_ended(end: &Receiver<()>, failure: impl Fn() -> Option<String>) -> anyhow::Result<()> {
+    // Disconnected: no request can come any more.
+    while end.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {
+        if let Some(reason) = failure() {
+            anyhow::bail!("{reason}; started again, this process goes on with what is stable");
+        }
+    }
+    Ok(())
 }
 
 /// True of a place that has a scheme, but for `file:`.
 fn is_store_of_others(place: &str) -> bool {
     let scheme = place.split_once(':').map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme != "file" && !scheme.contains(['/', '.']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn it_ends_with_an_error_when_a_write_has_failed_and_without_one_when_it_is_ended() {
+        let (sender, end) = channel();
+        let failed = until_ended(&end, || Some("the disk has gone".into())).unwrap_err();
+        assert!(failed.to_string().contains("the disk has gone"), "{failed}");
+        assert_eq!(sardonyx_command::exit::of_error(&failed, &[]), Exit::Failed);
+        sender.send(()).unwrap();
+        until_ended(&end, || None).unwrap();
+        drop(sender);
+        until_ended(&end, || None).unwrap();
+    }
 }

@@ -276,6 +276,10 @@ impl RemoteStore for Copies {
         self.place.clone()
     }
 
+    fn is_near(&self) -> bool {
+        self.keeper.0.is_near()
+    }
+
     fn entry_bytes_max(&self) -> u64 {
         self.entry_bytes_max
     }

@@ -20,7 +20,7 @@ use sardonyx_storage::remote_log::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
 use sardonyx_tls::{Tls, TlsFiles};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ pub struct TcpLog {
     address: String,
     trust: Trust,
     request_limit: Duration,
+    register_limit: Duration,
     entry_bytes_max: u64,
     /// The random number of the store there; 0 of a server that says none.
     identity: u64,
@@ -89,11 +90,16 @@ impl TcpLog {
             address: address.into(),
             trust,
             request_limit: options.request_limit,
+            register_limit: options
+                .register_limit
+                .unwrap_or(options.request_limit)
+                .min(options.request_limit),
             entry_bytes_max: 0,
             identity: 0,
             kept: Mutex::default(),
         };
-        let (connection, welcome) = log.connect().map_err(|error| log.not_opened(&error))?;
+        let connected = log.connect(log.request_limit);
+        let (connection, welcome) = connected.map_err(|error| log.not_opened(&error))?;
         let (entry_bytes_max, identity) = read_welcome(&welcome);
         log.entry_bytes_max = entry_bytes_max.min(options.entry_bytes_max);
         log.identity = identity;
@@ -101,22 +107,19 @@ impl TcpLog {
         Ok(log)
     }
 
-    fn connect(&self) -> Result<(Box<dyn Connection>, Vec<u8>), GreetingError> {
+    /// A new connection, and the server's welcome, for which at most so long is waited.
+    fn connect(&self, within: Duration) -> Result<(Box<dyn Connection>, Vec<u8>), GreetingError> {
         let failed = |source| TransportError::failed(&self.address, source);
         let addresses = self.address.to_socket_addrs().map_err(failed)?;
         let mut last = None;
         for address in addresses {
             let protocol = Protocol {
-                within: PROTOCOL.within.min(self.request_limit),
+                within: PROTOCOL.within.min(within),
                 ..PROTOCOL
             };
             match protocol.call(address, &self.trust, &[]) {
                 Ok((connection, welcome)) => {
-                    let limit = Some(self.request_limit);
-                    let socket = connection.socket();
-                    let limits = socket.set_read_timeout(limit);
-                    let limits = limits.and_then(|()| socket.set_write_timeout(limit));
-                    limits.map_err(failed)?;
+                    limit(&*connection, self.request_limit).map_err(failed)?;
                     return Ok((connection, welcome));
                 }
                 Err(error) => last = Some(error),
@@ -166,13 +169,21 @@ impl TcpLog {
             place: self.place(),
             reason,
         };
-        let connected = self.connect().map_err(|error| not_now(error.to_string()));
+        let connected = self.connect(self.limit_of(request));
+        let connected = connected.map_err(|error| not_now(error.to_string()));
         let (connection, welcome) = connected?;
         match [read_welcome(&welcome).1, 0].contains(&self.identity) {
             true => Ok(connection),
             false => Err(not_now(
                 "another store is there than before: it was emptied, or its directory is another one".into(),
             )),
+        }
+    }
+
+    fn limit_of(&self, request: &Request<'_>) -> Duration {
+        match request.is_of_register() {
+            true => self.register_limit,
+            false => self.request_limit,
         }
     }
 
@@ -194,12 +205,21 @@ impl TcpLog {
             reason,
         };
         let mut connection = self.connection(request)?;
+        let time_limit = self.limit_of(request);
+        if time_limit < self.request_limit {
+            let limited = limit(&*connection, time_limit);
+            limited.map_err(|error| unclear(error.to_string()))?;
+        }
         let (head, content) = request.parts();
         let sent = send(&mut connection, &[&head, content]);
         sent.map_err(|error| unclear(error.to_string()))?;
         let body = frame::read(&mut connection, &(1..=BODY_BYTES_MAX));
         let answer = body.and_then(|body| Answer::decode(&body));
         let answer = answer.map_err(|error| unclear(error.to_string()))?;
+        if time_limit < self.request_limit {
+            let limited = limit(&*connection, self.request_limit);
+            limited.map_err(|error| unclear(error.to_string()))?;
+        }
         match wanted(answer) {
             Ok(answer) => {
                 self.keep(connection);
@@ -211,6 +231,13 @@ impl TcpLog {
             }
             Err(_) => Err(unclear("the answer is to another request".into())),
         }
+    }
+
+    /// The time for which the next answer on a connection that is kept is waited for.
+    #[cfg(test)]
+    pub fn kept_limit(&self) -> Option<Duration> {
+        let kept = self.kept.lock();
+        kept.last()?.socket().read_timeout().ok().flatten()
     }
 
     fn check_length(&self, what: &str, bytes: &[u8], most: u64) -> Result<(), StoreError> {
@@ -260,6 +287,13 @@ pub(super) fn check_address(address: &str, may_leave: bool) -> Result<(), StoreE
     }
 }
 
+/// Has each read and write of a connection take at most so long.
+fn limit(connection: &dyn Connection, time: Duration) -> io::Result<()> {
+    let socket = connection.socket();
+    socket.set_read_timeout(Some(time))?;
+    socket.set_write_timeout(Some(time))
+}
+
 /// False if the other end has closed a connection on which it owes no answer.
 fn is_open(connection: &dyn Connection) -> bool {
     let socket = connection.socket();
@@ -274,6 +308,10 @@ fn is_open(connection: &dyn Connection) -> bool {
 impl RemoteStore for TcpLog {
     fn place(&self) -> String {
         format!("tcp://{}", self.address)
+    }
+
+    fn is_near(&self) -> bool {
+        true
     }
 
     fn entry_bytes_max(&self) -> u64 {

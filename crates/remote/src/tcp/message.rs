@@ -105,6 +105,11 @@ impl Request<'_> {
         }
     }
 
+    /// Whether it asks for a register, or replaces it.
+    pub fn is_of_register(&self) -> bool {
+        matches!(self, Request::ReadRegister(_) | Request::SwapRegister(..))
+    }
+
     /// Its bytes, of which the second part, an entry or an object, is where it was.
     pub fn parts(&self) -> (Vec<u8>, &[u8]) {
         let mut body = Writer::default();

@@ -1,7 +1,7 @@
 //! A store over TCP: the contract of stores, connections that break at any byte, and who is refused.
 
 use super::client::check_address;
-use super::{StoreServer, TcpLog};
+use super::{PROTOCOL, StoreServer, TcpLog};
 use crate::encrypted::{EncryptedLog, Keys};
 use crate::place::RemoteOptions;
 use crate::rules::{keeps_the_contract, own_in_turn};
@@ -15,6 +15,7 @@ use sardonyx_storage::remote_log::store::{Appended, Register, RemoteStore, Store
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 fn trust(token: Option<&str>) -> Trust {
@@ -52,6 +53,48 @@ fn a_log_over_tcp_keeps_the_contract() {
     std::fs::write(file.path(), "07".repeat(32)).unwrap();
     let keys = Keys::of_file(file.path()).unwrap();
     keeps_the_contract(&EncryptedLog::new(Arc::new(log), keys));
+}
+
+/// Greets everybody, and answers nothing.
+fn silent() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let mut greeted = Vec::new();
+        while let Ok((socket, _)) = listener.accept() {
+            greeted.extend(PROTOCOL.hear(socket, &trust(None), |_| Ok(((), Vec::new()))));
+        }
+    });
+    address
+}
+
+#[test]
+fn an_answer_about_a_register_has_a_limit_of_its_own() {
+    let options = RemoteOptions {
+        register_limit: Some(Duration::from_millis(1)),
+        ..options(trust(None))
+    };
+    let log = TcpLog::open(&silent(), &options).unwrap();
+    // The first has the connection that was opened; the second one has to connect.
+    for _ in 0..2 {
+        let read = log.read_register(Register::Primary).unwrap_err();
+        let swapped = log.swap_register(Register::Primary, None, b"host");
+        for error in [read, swapped.unwrap_err()] {
+            assert!(error.is_unclear(), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_answered_about_a_register_has_the_limit_of_others_afterwards() {
+    let (_server, address) = serve(&Arc::default(), None);
+    let options = RemoteOptions {
+        register_limit: Some(Duration::from_secs(300)),
+        ..options(trust(None))
+    };
+    let log = TcpLog::open(&address, &options).unwrap();
+    assert_eq!(log.read_register(Register::Primary).unwrap(), None);
+    assert_eq!(log.kept_limit(), Some(Duration::from_secs(600)));
 }
 
 #[test]

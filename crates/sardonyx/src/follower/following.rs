@@ -4,6 +4,7 @@
 //! log was freed before it was read, another state is made beside this one and put in its place when it is whole.
 //! A group that was applied in part is never seen: the state fails under the same lock.
 
+use crate::clock::Moment;
 use crate::{Error, Options};
 use sardonyx_base::error::{CrateError, Kind};
 use sardonyx_base::sync::{Condvar, Mutex};
@@ -17,7 +18,6 @@ use sardonyx_storage::store::PageStore;
 use sardonyx_table::{FollowError, FollowedSpace, SpaceSnapshot, View};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Why following ended.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,7 @@ pub(crate) struct State {
     /// All groups before this one are in it.
     pub group: u64,
     /// When the last look began that found nothing that is not in it; `None` if the newest end was never known.
-    pub current: Option<Instant>,
+    pub current: Option<Moment>,
     pub failed: Option<Arc<Failure>>,
     pub closed: bool,
     /// The number of times that it was made anew.
@@ -146,7 +146,7 @@ impl Following {
             workers: options.storage.workers,
             ..RecoveryOptions::default()
         };
-        let current = Instant::now();
+        let current = Moment::now();
         let Arrival {
             store,
             guest,
@@ -195,7 +195,7 @@ impl Following {
     }
 
     fn try_step(&mut self, state: &Mutex<State>, changed: &Condvar) -> Result<bool, Arc<Failure>> {
-        let began = Instant::now();
+        let began = Moment::now();
         let sight = self.guest.look().map_err(Failure::from)?;
         if sight == Sight::Overtaken {
             return Ok(self.begin_anew(state, changed)?);
@@ -220,15 +220,14 @@ impl Following {
         if sight == Sight::End {
             state.lock().current = Some(began);
         }
-        if has_news {
-            changed.notify_all();
-        }
+        // Also without news: a reader may wait for a look that began after it.
+        changed.notify_all();
         Ok(has_news)
     }
 
     /// Reads the database anew, beside what readers see, and puts it in its place.
     fn begin_anew(&mut self, state: &Mutex<State>, changed: &Condvar) -> Result<bool, Failure> {
-        let began = Instant::now();
+        let began = Moment::now();
         let is_closed = || state.lock().closed;
         let Arrival {
             store,

@@ -1,6 +1,6 @@
 //! The progress of a host that follows, for other threads to look at.
 
-use super::clock;
+use crate::clock::Moment;
 use std::time::{Duration, Instant};
 
 /// The progress of a host that follows. The default: it has not begun to, or serves.
@@ -32,8 +32,7 @@ impl Followed {
 pub struct CaughtUp {
     /// The moment; not for its age, since this clock is still while the machine sleeps.
     pub at: Instant,
-    /// The same by the clock of leases.
-    since_boot: Instant,
+    moment: Moment,
     /// [`Followed::begun`] at this moment.
     begun: u64,
 }
@@ -41,15 +40,16 @@ pub struct CaughtUp {
 impl CaughtUp {
     /// Now, of a host that has begun to follow so many times.
     pub fn now(begun: u64) -> CaughtUp {
+        let moment = Moment::now();
         CaughtUp {
-            since_boot: clock::now(),
-            at: Instant::now(),
+            at: moment.at,
+            moment,
             begun,
         }
     }
 
     /// The time since then, also that during which the machine slept: for so long at most the host is behind.
     pub fn age(&self) -> Duration {
-        clock::now().saturating_duration_since(self.since_boot)
+        self.moment.age()
     }
 }

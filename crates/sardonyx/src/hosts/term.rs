@@ -1,8 +1,9 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
-use super::clock::now;
+use super::looking::between_looks_of_serving;
 use super::register::{clear, put, replace};
-use super::{DOUBTS_MAX, Host, RemoteLog, between_looks};
+use super::{DOUBTS_MAX, Host, RemoteLog};
+use crate::clock::now;
 use crate::{Error, Options};
 use sardonyx_base::events;
 use sardonyx_base::seldom::Seldom;
@@ -93,7 +94,8 @@ impl Term {
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
         });
-        let (renewing, pause) = (shared.clone(), between_looks(host.host.wait, false));
+        let pause = between_looks_of_serving(&host.remote, host.host.wait);
+        let renewing = shared.clone();
         let thread = thread::Builder::new()
             .name("sardonyx-term".into())
             .spawn(move || {

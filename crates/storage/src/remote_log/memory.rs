@@ -55,6 +55,10 @@ impl MemoryStore {
 const ENTRY_BYTES_MAX: u64 = 64 << 20;
 
 impl RemoteStore for MemoryStore {
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn place(&self) -> String {
         self.place.clone()
     }

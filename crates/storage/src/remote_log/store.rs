@@ -188,6 +188,18 @@ pub trait RemoteStore: Send + Sync + Debug {
         expected: Option<&RegisterVersion>,
         bytes: &[u8],
     ) -> Result<Swapped, StoreError>;
+
+    /// Whether a register is read within about a millisecond, and at no price: hosts then look often whether another one
+    /// hands over.
+    fn is_near(&self) -> bool {
+        false
+    }
+
+    /// The reason why this process takes nothing more before it has opened the store again, if there is one: of a store that
+    /// it keeps itself, of which a write failed (I7).
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The most entries of a list, and of a removal.

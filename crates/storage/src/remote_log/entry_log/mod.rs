@@ -329,6 +329,11 @@ impl EntryLog {
         self.state.lock().index.list(from)
     }
 
+    /// The error after which nothing is taken any more, if there was one.
+    pub fn failure(&self) -> Option<EntryLogError> {
+        self.state.lock().poison.clone()
+    }
+
     /// The number of entries.
     pub fn count(&self) -> usize {
         self.state.lock().index.len()

@@ -216,6 +216,7 @@ fn i7_after_a_failed_write_nothing_is_taken_and_what_was_stable_is_read() {
         };
         let failing = disk.restart(faults);
         let Ok(log) = open(&failing) else { continue };
+        assert!(log.failure().is_none());
         let error = log.append(2, b"two").unwrap_err();
         assert!(matches!(error, EntryLogError::Poisoned { .. }), "{error}");
         for error in [
@@ -226,6 +227,7 @@ fn i7_after_a_failed_write_nothing_is_taken_and_what_was_stable_is_read() {
             let error = error.unwrap_err();
             assert!(matches!(error, EntryLogError::Poisoned { .. }), "{error}");
         }
+        assert!(log.failure().is_some());
         assert_eq!(log.read(1).unwrap(), Some(bytes(1, 100)));
         assert_eq!(log.read(2).unwrap(), None);
         break;

@@ -1,0 +1,142 @@
+//! The times at which hosts look at the register that says which of them serves.
+//!
+//! A look in full follows the log, too, and asks an object store for several answers, so it comes seldom. Where a register is
+//! read at once and at no price ([`RemoteStore::is_near`](sardonyx_storage::remote_log::store::RemoteStore::is_near)), that
+//! alone is done in between: so a host that hands over, or is asked to, is not noticed an eighth of a second later.
+
+use super::{Host, RemoteLog, StopHost};
+use sardonyx_storage::remote_log::primary::Primary;
+use sardonyx_storage::remote_log::store::Register;
+use std::time::{Duration, Instant};
+
+/// So many looks in the time after which a host counts as gone,
+const LOOKS: u32 = 16;
+/// and so many when the one that serves is about to hand over.
+const LOOKS_SOON: u32 = 64;
+/// The most time between two looks: a host that is wanted is not to wait for long.
+const BETWEEN_LOOKS_MOST: Duration = Duration::from_secs(1);
+/// The same when the one that serves is about to hand over.
+const BETWEEN_LOOKS_SOON_MOST: Duration = Duration::from_millis(100);
+
+/// So many looks at the register of a store that is near.
+const LOOKS_NEAR: u32 = 128;
+/// The least and the most time between two of them.
+const BETWEEN_LOOKS_NEAR: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(15)];
+
+/// Between two looks at the register.
+pub(super) fn between_looks(wait: Duration, soon: bool) -> Duration {
+    match soon {
+        true => (wait / LOOKS_SOON).min(BETWEEN_LOOKS_SOON_MOST),
+        false => (wait / LOOKS).min(BETWEEN_LOOKS_MOST),
+    }
+}
+
+/// The same for a host that serves, which does nothing else with it.
+pub(super) fn between_looks_of_serving(remote: &RemoteLog, wait: Duration) -> Duration {
+    near(remote, wait).unwrap_or(between_looks(wait, false))
+}
+
+/// Between two looks at the register alone, if the store is near.
+fn near(remote: &RemoteLog, wait: Duration) -> Option<Duration> {
+    let [least, most] = BETWEEN_LOOKS_NEAR;
+    remote
+        .store
+        .is_near()
+        .then(|| (wait / LOOKS_NEAR).clamp(least, most))
+}
+
+impl Host {
+    /// Waits until this moment, until this host is to stop, or until the register of a store that is near says something new.
+    pub(super) fn wait(&self, until: Instant, stop: &StopHost) {
+        let Some(near) = near(&self.remote, self.host.wait) else {
+            return stop.wait(until);
+        };
+        loop {
+            stop.wait(until.min(Instant::now() + near));
+            if stop.is_stopped() || Instant::now() >= until || self.is_news() {
+                return;
+            }
+        }
+    }
+
+    /// True if the record is of another host than at the last look, or of one that hands over by now.
+    fn is_news(&self) -> bool {
+        let Some(before) = &self.seen else {
+            return false;
+        };
+        let stored = self.remote.store.read_register(Register::Primary);
+        let now = stored
+            .ok()
+            .and_then(|stored| Primary::decode(before.identity, stored.as_ref()).ok()?);
+        // What is wrong, the next look in full says.
+        now.is_some_and(|now| {
+            let as_before = Primary {
+                count: now.count,
+                ..before.clone()
+            };
+            now != as_before
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{HostOptions, MemoryStore};
+    use super::*;
+    use crate::Options;
+    use sardonyx_storage::remote_log::store::{RemoteStore, Swapped};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_hand_over_and_another_host_are_news_and_a_sign_is_none() {
+        let store = Arc::new(MemoryStore::new());
+        let options = Options::new().store(RemoteLog::new(store.clone()));
+        let mut host = Host::new("nowhere", options, HostOptions::new("host-2")).unwrap();
+        assert!(!host.is_news(), "nothing was seen yet");
+        let mut record = Primary {
+            identity: 7,
+            host: "host-1".into(),
+            process: 1,
+            count: 1,
+            wait: Duration::from_secs(2),
+            released: false,
+            wanted: None,
+        };
+        let put = |text: &str| {
+            let before = store.read_register(Register::Primary).unwrap();
+            let before = before.map(|before| before.version);
+            let swapped = store.swap_register(Register::Primary, before.as_ref(), text.as_bytes());
+            assert_eq!(swapped.unwrap(), Swapped::Ok);
+        };
+        put(&record.encode());
+        host.seen = Some(record.clone());
+        assert!(!host.is_news());
+        record.count = 2;
+        put(&record.encode());
+        assert!(!host.is_news(), "it gives signs");
+        record.wanted = Some("host-3".into());
+        put(&record.encode());
+        assert!(host.is_news(), "it is asked to hand over");
+        host.seen = Some(record.clone());
+        assert!(!host.is_news());
+        record.released = true;
+        put(&record.encode());
+        assert!(host.is_news(), "it has handed over");
+        host.seen = Some(record.clone());
+        record.process = 2;
+        put(&record.encode());
+        assert!(host.is_news(), "it is another process");
+        put("damaged");
+        assert!(!host.is_news(), "the next look in full says so");
+    }
+
+    #[test]
+    fn a_store_that_is_near_is_looked_at_more_often() {
+        let (seconds, millisecond) = (Duration::from_secs(2), Duration::from_millis(1));
+        let store = RemoteLog::new(Arc::new(MemoryStore::new()));
+        assert_eq!(near(&store, seconds), Some(15 * millisecond));
+        assert_eq!(near(&store, 200 * millisecond), Some(2 * millisecond));
+        assert_eq!(between_looks(seconds, false), 125 * millisecond);
+        assert_eq!(between_looks_of_serving(&store, seconds), 15 * millisecond);
+    }
+}
