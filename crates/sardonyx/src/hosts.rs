@@ -372,12 +372,16 @@ impl Host {
             Some(Swapped::Ok) => {
                 events::info!(host = self.host.name, "this host serves");
                 *self.serving.lock() = Some(self.host.name.clone());
-                if let Some((replica, _)) = self.following.take() {
+                let closed = self.following.take().map(|(replica, _)| {
+                    let known_end = replica.known_end();
                     replica.close();
-                }
+                    known_end
+                });
                 *self.followed.lock() = Followed::default();
                 let term = TermRecord::new(replacement.record, asked);
-                Ok(Next::Serve(Box::new(Term::begin(self, term)?)))
+                let mut options = self.options.clone();
+                options.storage.known_end = closed;
+                Ok(Next::Serve(Box::new(Term::begin(self, term, options)?)))
             }
         }
     }

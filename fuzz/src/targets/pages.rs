@@ -148,6 +148,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         dry_run: true,
         beside_writer: false,
         sparse: false,
+        known_end: None,
     };
     let recovered = recover(&disk, &manifest, options).expect("recovered");
     recovered.store.bytes().to_vec()

@@ -21,6 +21,7 @@ fn as_tables(disk: &SimulatedDisk) -> Result<TableSpace, TableError> {
         dry_run: true,
         beside_writer: false,
         sparse: false,
+        known_end: None,
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).map(|(space, _)| space)

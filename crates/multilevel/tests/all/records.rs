@@ -131,6 +131,7 @@ pub fn as_tables(disk: &SimulatedDisk) -> TableSpace {
         dry_run: true,
         beside_writer: false,
         sparse: false,
+        known_end: None,
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).unwrap().0

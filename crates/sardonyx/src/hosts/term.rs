@@ -82,7 +82,7 @@ impl Lease {
 }
 
 impl Term {
-    pub(super) fn begin(host: &Host, record: Record) -> Result<Term, Error> {
+    pub(super) fn begin(host: &Host, record: Record, options: Options) -> Result<Term, Error> {
         let lease = Lease {
             began: now(),
             until: AtomicU64::new(0),
@@ -104,7 +104,7 @@ impl Term {
             })
             .map_err(|error| Error::System(error.into()))?;
         Ok(Term {
-            options: host.options.clone(),
+            options,
             shared,
             thread: Some(thread),
         })

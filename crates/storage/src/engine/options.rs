@@ -9,7 +9,7 @@ use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::room::large_bytes_max;
 use crate::log::segment::FIRST_BYTES;
 use crate::places::Directories;
-use crate::recovery::RecoveryOptions;
+use crate::recovery::{KnownEnd, RecoveryOptions};
 use std::time::Duration;
 
 /// For how long a close works at a checkpoint, unless it is told otherwise.
@@ -65,6 +65,9 @@ pub struct StorageOptions {
     pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
+    /// The end of the log here, of a process that closed a copy just now ([`Replica::close`](super::Replica::close)) and
+    /// opens it: nothing behind it is read.
+    pub known_end: Option<KnownEnd>,
     /// Where the log and the backup are, if not in the database's own directory, or where their
     /// directories were moved to.
     pub directories: Directories,
@@ -93,6 +96,7 @@ impl Default for StorageOptions {
             checkpoint: CheckpointPlace::Local,
             remote: None,
             wait_for_lock: Duration::ZERO,
+            known_end: None,
             directories: Directories::default(),
         }
     }
@@ -112,6 +116,7 @@ impl StorageOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
+            known_end: self.known_end,
             ..RecoveryOptions::default()
         }
     }

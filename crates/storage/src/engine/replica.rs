@@ -13,6 +13,7 @@ use crate::log::group::GroupHeader;
 use crate::log::segment::LogPin;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;
+use crate::recovery::KnownEnd;
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::copy::record_bytes;
 use crate::remote_log::entry::Entry;
@@ -128,6 +129,14 @@ impl Replica {
     /// Where the log here ends.
     pub(super) fn end(&self) -> LogPosition {
         self.engine.end()
+    }
+
+    /// Where the log here ends, for the opening that follows when this is closed.
+    pub fn known_end(&self) -> KnownEnd {
+        KnownEnd {
+            position: self.end(),
+            incarnation: self.engine.manifest().incarnation,
+        }
     }
 
     /// Appends groups of an entry.

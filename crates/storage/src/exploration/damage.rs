@@ -418,6 +418,7 @@ fn memory_too_small_is_an_error() {
         dry_run: true,
         beside_writer: false,
         sparse: false,
+        known_end: None,
     };
     let error = recover(&world.disk, &world.manifest(), options).unwrap_err();
     assert!(matches!(error, RecoveryError::Store(_)), "{error}");

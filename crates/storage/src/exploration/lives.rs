@@ -154,6 +154,7 @@ impl World {
             dry_run,
             beside_writer: false,
             sparse: true,
+            known_end: None,
         };
         recover(&self.disk, &self.manifest(), options)
     }

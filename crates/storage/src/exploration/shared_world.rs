@@ -262,6 +262,7 @@ impl World {
             dry_run: true,
             beside_writer: false,
             sparse: true,
+            known_end: None,
         };
         let recovered = recover(&disk, &manifest, options);
         let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));

@@ -46,6 +46,8 @@ pub struct LogReader {
     beside_writer: bool,
     /// False if the caller has the end checked by another reader afterwards.
     checks_end: bool,
+    /// The place at which the log is known to end.
+    known_end: Option<LogPosition>,
     /// The open segment.
     file: Option<OpenSegment>,
     /// The bytes of the log from `window_start` on: of one segment, or of a spanning group.
@@ -91,6 +93,7 @@ impl LogReader {
             before_lsn: Lsn(u64::MAX),
             beside_writer: false,
             checks_end: true,
+            known_end: None,
             file: None,
             window: AlignedBuffer::with_capacity(GROUP_ALIGNMENT),
             window_start: end.lsn,
@@ -111,6 +114,12 @@ impl LogReader {
     /// next may leave that out: then the recovery checks it.
     pub(crate) fn set_checks_end(&mut self, checks_end: bool) {
         self.checks_end = checks_end;
+    }
+
+    /// The log is known to end here, by the caller who wrote it and has had it for itself since then: nothing behind it is
+    /// looked at if it does. If the log ends elsewhere, its end is checked as ever.
+    pub(crate) fn set_known_end(&mut self, known_end: Option<LogPosition>) {
+        self.known_end = known_end;
     }
 
     /// Reads no group from `number` on: for reading the durable part of a log that is being
@@ -213,7 +222,7 @@ impl LogReader {
     fn find_next(&mut self) -> Result<Option<GroupHeader>, LogError> {
         let broken = match self.look_for_next()? {
             Ok(header) => return Ok(Some(header)),
-            Err(_) if !self.checks_end => return Ok(None),
+            Err(_) if !self.checks_end || self.known_end == Some(self.position) => return Ok(None),
             Err(broken) => broken,
         };
         let started = Instant::now();

@@ -62,6 +62,9 @@ pub struct RecoveryOptions {
     pub beside_writer: bool,
     /// Large parts of the database may never have been touched: memory is to follow what was.
     pub sparse: bool,
+    /// The end of the log, if this process has written it and recorded it in the manifest, as a host does that follows and
+    /// then takes over: what is prepared behind it, which may be two segments, is not read once more.
+    pub known_end: Option<KnownEnd>,
 }
 
 impl Default for RecoveryOptions {
@@ -73,8 +76,18 @@ impl Default for RecoveryOptions {
             dry_run: false,
             beside_writer: false,
             sparse: false,
+            known_end: None,
         }
     }
+}
+
+/// The end of a log, and the opening that left it so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KnownEnd {
+    /// The end.
+    pub position: LogPosition,
+    /// The manifest's incarnation then: each opening that may write counts it up.
+    pub incarnation: u32,
 }
 
 /// A recovered database.
@@ -218,6 +231,7 @@ fn recover_bounded(
     if options.beside_writer {
         reader = reader.beside_writer();
     }
+    reader.set_known_end(known_end(manifest, options));
     let redo_start = reader.position();
     let mut redo = Redo::new(reader, needs);
     redo.expect_end(disk, manifest);
@@ -330,6 +344,16 @@ fn open_log(
         Ok(reader) => Ok((reader, needs)),
         Err(error) => Err(needs.explain(error)),
     }
+}
+
+/// The end of the log, if it is known. If the manifest says something else, the log may have been changed since.
+fn known_end(manifest: &Manifest, options: RecoveryOptions) -> Option<LogPosition> {
+    let of_manifest = KnownEnd {
+        position: manifest.log_end,
+        incarnation: manifest.incarnation,
+    };
+    let known = options.known_end.filter(|known| *known == of_manifest);
+    known.map(|known| known.position)
 }
 
 /// How far the log has been: as far as the manifest recorded, and as what was made from it has it.

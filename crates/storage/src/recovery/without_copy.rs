@@ -10,7 +10,7 @@
 use super::WORKERS_MAX;
 use super::{Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};
 use super::{check_end, durable_before, load, make_names_stable};
-use super::{open_log, reached};
+use super::{known_end, open_log, reached};
 use crate::checkpoint::StripeLayout;
 use crate::disk::Disk;
 use crate::manifest::Manifest;
@@ -41,7 +41,8 @@ pub fn recover_without_copy(
     let stable = (!options.dry_run).then_some(&mut stable_time);
     let stripes = load::load(&**disk, &layouts, &mut store, workers, stable, false)?;
     let load_time = started.elapsed();
-    let (reader, needs) = open_log(disk, manifest, &stripes, None)?;
+    let (mut reader, needs) = open_log(disk, manifest, &stripes, None)?;
+    reader.set_known_end(known_end(manifest, options));
     let tail = (!options.dry_run).then(|| Tail {
         disk,
         layout: manifest.log_layout(),

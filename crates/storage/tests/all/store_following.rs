@@ -1,11 +1,13 @@
 //! A copy that follows a store, on a disk that crashes at any step or fails a sync: what it had applied is there afterwards, it
 //! goes on from there, and opened as the database it has all.
 
-use crate::common::store::{Lossy, Primary, disk, follow, options};
+use crate::common::store::{Lossy, Primary, caught_up, disk, follow, options};
+use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// More than the log of the copy has room for: a group has 4096 bytes.
 const LAST: u64 = 180;
@@ -93,4 +95,56 @@ fn i7_a_copy_whose_sync_failed_writes_nothing_more_and_goes_on_when_it_is_opened
         goes_on(&after, &options, applied, &format!("sync {fail_sync_at}"));
     }
     assert!(failed > 5, "{failed}");
+}
+
+/// The reads of the log's files in an opening of this disk.
+fn log_reads(disk: &SimulatedDisk, options: StorageOptions) -> usize {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = reads.clone();
+    let watched = WatchedDisk::new(disk.clone(), move |name, change| {
+        let is_read = matches!(change, Change::Read(_)) && name.contains("log/");
+        counted.fetch_add(usize::from(is_read), Ordering::SeqCst);
+        Ok(())
+    });
+    let primary = Primary::open(&watched.with_reads(), options).unwrap();
+    let found = reads.load(Ordering::SeqCst);
+    primary.close();
+    found
+}
+
+#[test]
+fn i4_a_host_that_takes_over_reads_nothing_behind_the_end_that_it_knows_and_looks_if_it_may_not_know_it()
+ {
+    let store = Arc::new(Lossy::default());
+    let options = options(&store, DurableAt::Both);
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..=20).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    let copy = || {
+        let b = disk(2);
+        let replica = caught_up(&b, &options);
+        let known_end = replica.known_end();
+        replica.close();
+        let knowing = StorageOptions {
+            known_end: Some(known_end),
+            ..options.clone()
+        };
+        (b, knowing)
+    };
+    let (b, knowing) = copy();
+    let looking = log_reads(&copy().0, options.clone());
+    let not_looking = log_reads(&b, knowing);
+    assert!(not_looking < looking, "{not_looking} and {looking}");
+    // Opened once, the log goes on; and the group at that end is damaged.
+    let (b, knowing) = copy();
+    let second = Primary::open(&b, knowing.clone()).unwrap();
+    (21..=24).for_each(|number| second.commit(number).unwrap());
+    let killed = b.next_process(Faults::default());
+    drop(second);
+    let lsn = knowing.known_end.unwrap().position.lsn.0;
+    let segment = format!("log/{:016}.log", lsn >> 16);
+    let records = (lsn & 0xffff) + 100;
+    killed.corrupt(&segment, records, |byte| byte ^ 1).unwrap();
+    let error = Primary::open(&killed, knowing).map(drop).unwrap_err();
+    assert!(error.to_string().contains("corrupt"), "{error}");
 }
