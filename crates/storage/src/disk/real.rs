@@ -54,7 +54,8 @@ impl RealDisk {
     /// Opens a directory as a disk. If it is absent it and its parents are created. It is made
     /// stable in any case, because whoever created it may have been killed before: each directory
     /// above it on the same file system is synced, but for those that this user may not open (to
-    /// create a directory in such a one is an error).
+    /// create a directory in such a one is an error), and for those that this process has synced and
+    /// whose entries have not changed since then.
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.
