@@ -1,8 +1,9 @@
 //! Directories whose names survive a power cut.
 //!
 //! A file can be found after a power cut only if each directory above it can. Who made them may have been
-//! killed before they were synced, so those that are found are synced as well. What this process has synced, and has not
-//! changed since then, is not synced once more when a database is opened again, as by a host that takes over.
+//! killed before they were synced, so those that are found are synced as well. A directory that this process has synced is not
+//! synced again when a database is opened again, as by a host that takes over, if it has not changed for two seconds before that
+//! sync and not since then.
 
 use super::{path_error, uninterrupted};
 use crate::disk::DiskError;
@@ -13,9 +14,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// So many directories that were synced are known.
 const SYNCED_MAX: usize = 256;
+/// A directory that changed within so many seconds before it was synced is synced again.
+const SETTLED_SECONDS: i64 = 2;
 
 /// The directories that this process has synced, as they were before that.
 static SYNCED: Mutex<BTreeMap<PathBuf, Stamp>> = Mutex::new(BTreeMap::new());
@@ -36,6 +40,13 @@ fn synced() -> MutexGuard<'static, BTreeMap<PathBuf, Stamp>> {
     SYNCED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a directory changed so long ago that its next change has other times: the kernel counts them in ticks.
+fn is_settled((_, _, changed): &Stamp) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_secs());
+    (changed.iter()).all(|(seconds, _)| seconds.saturating_add(SETTLED_SECONDS) < now as i64)
+}
+
 /// Syncs a directory, unless this process has, and no entry of it has changed since then.
 fn sync_directory_once(path: &Path) -> Result<(), DiskError> {
     let before = stamp_of(path);
@@ -43,11 +54,12 @@ fn sync_directory_once(path: &Path) -> Result<(), DiskError> {
         return Ok(());
     }
     sync_directory_at(path)?;
+    let settled = before.filter(is_settled);
     let mut synced = synced();
     if synced.len() >= SYNCED_MAX {
         synced.clear();
     }
-    synced.extend(before.map(|before| (path.into(), before)));
+    synced.extend(settled.map(|settled| (path.into(), settled)));
     Ok(())
 }
 
@@ -142,21 +154,31 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_synced_again_when_an_entry_of_it_has_changed() {
+    fn a_directory_is_synced_again_unless_it_changed_long_ago_and_not_since_then() {
+        let (device, inode) = (1, 2);
+        let stamp = |seconds| (device, inode, [(seconds, 0), (seconds, 7)]);
+        assert!(is_settled(&stamp(1_000_000)));
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.unwrap().as_secs() as i64;
+        assert!(
+            !is_settled(&stamp(now)),
+            "its next change may have this time, too"
+        );
+        assert!(!is_settled(&stamp(now + 100)), "a clock that was set back");
+
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let is_known = || synced().get(path).copied() == stamp_of(path);
-        std::fs::create_dir(path.join("one")).unwrap();
         sync_directory_once(path).unwrap();
+        assert!(!is_known(), "it was made just now");
+        // As it is known after a while.
+        synced().extend(stamp_of(path).map(|stamp| (path.into(), stamp)));
         assert!(is_known());
-        // Nothing is done the second time, also where a sync would fail.
-        sync_directory_once(path).unwrap();
-        let file = std::fs::File::open(path).unwrap();
-        let other = std::time::SystemTime::UNIX_EPOCH;
-        file.set_modified(other).unwrap();
+        std::fs::File::open(path)
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .unwrap();
         assert!(!is_known(), "it is another state");
-        sync_directory_once(path).unwrap();
-        assert!(is_known());
         assert!(
             sync_directory_once(&path.join("two")).is_err(),
             "it is not there"
