@@ -72,6 +72,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// What the engine says.
     fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error>;
 
+    /// Has a column be null that has always a value.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error>;
+
     /// Gives a table an index.
     ///
     /// # Errors
@@ -191,6 +197,10 @@ macro_rules! defines {
 
         fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
             $table::widen_column(self, table, name, to)
+        }
+
+        fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
+            $table::allow_nulls(self, table, name)
         }
 
         fn create_index(&mut self, number: u16, definition: IndexDefinition) -> Result<(), Error> {

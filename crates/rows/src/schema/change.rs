@@ -9,6 +9,9 @@ use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 /// The name of a column while it is being widened.
 const WIDER: &str = "sardonyx.wider";
 
+/// The name of the column that makes room for the null bit of another one.
+const NULLS: &str = "sardonyx.nulls";
+
 impl Schema {
     /// With one more column, in a new shape; rows of the shapes before have the default.
     ///
@@ -162,6 +165,53 @@ impl Schema {
             column: last,
             ..declared
         }));
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// With a column more in a new shape, which has room for the null bit of a column that has always had a value. It is set
+    /// in all rows, so that they are of the new shape, before [`Schema::with_nullable_column`].
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], [`SchemaError::NullableKey`] if the column is in the primary key,
+    /// [`SchemaError::Change`] if another index or a reference names it; those of [`Schema::with_column`].
+    pub fn with_room_for_nulls(&self, name: &str) -> Result<Schema, SchemaError> {
+        let number = self.column_to_change(name)?;
+        let has = |key: &[super::KeyPart]| key.iter().any(|part| part.column == number);
+        if has(&self.primary.key) {
+            let column = name.to_string();
+            return Err(SchemaError::NullableKey { column });
+        }
+        // Keys of columns that may be null are other bytes.
+        let mut users = self.indexes.iter().filter(|index| has(&index.key));
+        if let Some(index) = users.next() {
+            return Err(SchemaError::Change {
+                column: name.to_string(),
+                change: "made nullable",
+                reason: format!(
+                    "index {:?} names it; drop that first, and make it again",
+                    index.name
+                ),
+            });
+        }
+        self.with_column(NULLS, Type::Bool, true, Value::Null)
+    }
+
+    /// With a column that may be null, once all rows are of the shape that [`Schema::with_room_for_nulls`] made.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    pub fn with_nullable_column(&self, name: &str) -> Result<Schema, SchemaError> {
+        let number = self.column_to_change(name)?;
+        let room = self.column_to_change(NULLS)?;
+        let mut schema = self.without_column(NULLS)?;
+        let Column {
+            null, since_shape, ..
+        } = schema.columns[room];
+        let column = &mut schema.columns[number];
+        // The first bit may have been written.
+        column.null = null.map(|room| NullBit { bit: 1, ..room });
+        column.since_shape = since_shape;
         schema.check()?;
         Ok(schema)
     }

@@ -15,6 +15,7 @@ use std::fmt::Write;
 /// A transaction of either store, by the verbs that its traits do not have.
 trait Store: DefineRows {
     fn widen(&mut self, table: &str, column: &str, to: Type) -> Result<(), Error>;
+    fn nullable(&mut self, table: &str, column: &str) -> Result<(), Error>;
     fn rename(&mut self, table: &str, to: &str) -> Result<(), Error>;
     fn empty(&mut self, table: &str) -> Result<(), Error>;
     /// Does something, and undoes it.
@@ -24,6 +25,10 @@ trait Store: DefineRows {
 impl Store for Transaction<'_> {
     fn widen(&mut self, table: &str, column: &str, to: Type) -> Result<(), Error> {
         self.widen_column(table, column, to)
+    }
+
+    fn nullable(&mut self, table: &str, column: &str) -> Result<(), Error> {
+        self.allow_nulls(table, column)
     }
 
     fn rename(&mut self, table: &str, to: &str) -> Result<(), Error> {
@@ -44,6 +49,10 @@ impl Store for Transaction<'_> {
 impl Store for NodeTables<'_> {
     fn widen(&mut self, table: &str, column: &str, to: Type) -> Result<(), Error> {
         self.widen_column(table, column, to)
+    }
+
+    fn nullable(&mut self, table: &str, column: &str) -> Result<(), Error> {
+        self.allow_nulls(table, column)
     }
 
     fn rename(&mut self, table: &str, to: &str) -> Result<(), Error> {
@@ -71,6 +80,7 @@ enum Op {
     DropColumn(&'static str, &'static str),
     RenameColumn(&'static str, &'static str, &'static str),
     Widen(&'static str, &'static str, Type),
+    AllowNulls(&'static str, &'static str),
     CreateIndex(&'static str, &'static str, &'static str, bool),
     DropIndex(&'static str, &'static str),
     AddCheck(&'static str, &'static str, &'static str),
@@ -212,7 +222,10 @@ fn op(random: &mut Random) -> Op {
             true => Op::RenameColumn(table, "extra", "moved"),
             false => Op::RenameColumn(table, "moved", "extra"),
         },
-        46 => Op::Widen(table, column, Type::I64),
+        46 => match random.chance(1, 2) {
+            true => Op::Widen(table, column, Type::I64),
+            false => Op::AllowNulls(table, column),
+        },
         47 | 48 => {
             let (name, column) = [("by_extra", "extra"), ("by_size", "size"), ("by_up", "up")]
                 [random.below(3) as usize];
@@ -269,6 +282,7 @@ fn apply<S: Store>(store: &mut S, op: &Op) -> Result<String, Error> {
         Op::DropColumn(table, name) => store.drop_column(table, name)?,
         Op::RenameColumn(table, name, new) => store.rename_column(table, name, new)?,
         Op::Widen(table, name, to) => store.widen(table, name, *to)?,
+        Op::AllowNulls(table, name) => store.nullable(table, name)?,
         Op::CreateIndex(table, name, column, unique) => {
             let number = number(store, table)?;
             let key = vec![KeyPart {

@@ -3,9 +3,10 @@
 use super::checks;
 use super::columns::{declared, default_of};
 use super::constraint::{
-    add_constraint, drop_constraint, drop_what_names, no_constraint, note_not_null, notes_of_column,
+    add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, constraint_of, new_name};
+use super::drop_column::drop_column;
 use super::options::{check_storage, refuse};
 use super::skipped;
 use crate::declared::put_notes;
@@ -105,11 +106,9 @@ fn one(
                 if relation.column(&name).is_err() && *if_exists {
                     continue;
                 }
-                relation.column(&name)?;
-                if *drop_behavior == Some(DropBehavior::Cascade) {
-                    drop_what_names(tx, &relation, &name)?;
-                }
-                tx.drop_column(table, &name)?;
+                let relation = Relation::named(tx.view(), table)?;
+                let cascades = *drop_behavior == Some(DropBehavior::Cascade);
+                drop_column(tx, &relation, &name, cascades)?;
             }
             Ok(())
         }
@@ -233,16 +232,14 @@ fn alter_column(
             note_not_null(tx, relation, &mut notes, name)?;
         }
         AlterColumnOperation::DropNotNull => {
-            if !relation.schema.columns[column.number].is_nullable() {
-                return Err(SqlError::unsupported(format!(
-                    "column \"{name}\" was declared NOT NULL, which cannot be taken back"
-                )));
-            }
             if relation.primary_columns().contains(&column.number) {
                 return Err(SqlError::new(
                     code::INVALID_TABLE_DEFINITION,
                     format!("column \"{name}\" is in a primary key"),
                 ));
+            }
+            if !relation.schema.columns[column.number].is_nullable() {
+                allow_nulls(tx, relation, column)?;
             }
             notes_of_column(&mut notes, column).not_null = false;
         }

@@ -185,6 +185,44 @@ pub(super) fn note_not_null(
     Ok(())
 }
 
+/// Has a column be null that was declared `NOT NULL` when the table was made: the indexes and references that have it are
+/// made anew, since keys of columns that may be null are others.
+///
+/// # Errors
+/// What the engine says.
+pub(super) fn allow_nulls(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    column: &crate::relation::RelationColumn,
+) -> Result<(), SqlError> {
+    let (number, schema) = (column.number, &relation.schema);
+    let references = schema.foreign_keys.iter();
+    let references = references.filter(|key| key.columns.contains(&number));
+    let indexes = schema.indexes.iter();
+    let indexes = indexes.filter(|index| index.key.iter().any(|part| part.column == number));
+    for key in references.clone() {
+        tx.drop_reference(relation.number, &key.name)?;
+    }
+    for index in indexes.clone() {
+        let dropped = tx.drop_index(relation.number, &index.name);
+        dropped.map_err(|error| match SqlError::from(error) {
+            error if error.code == code::INVALID_TABLE_DEFINITION => SqlError::unsupported(format!(
+                "DROP NOT NULL of column \"{}\" is not supported, since references need index \"{}\" of it",
+                column.name, index.name
+            )),
+            error => error,
+        })?;
+    }
+    tx.allow_nulls(&relation.name, &column.name)?;
+    for index in indexes {
+        tx.create_index(relation.number, index.clone())?;
+    }
+    for key in references {
+        tx.add_reference(relation.number, key.clone())?;
+    }
+    Ok(())
+}
+
 /// The notes of a column, to be changed.
 pub(super) fn notes_of_column<'n>(
     notes: &'n mut crate::relation::TableNotes,
@@ -308,7 +346,7 @@ fn drop_references_to(
 }
 
 /// Takes away the references to a table by columns for which `is_it` says so.
-fn drop_references(
+pub(super) fn drop_references(
     tx: &mut dyn DefineTarget,
     to: u16,
     is_it: impl Fn(&Vec<usize>) -> bool,
@@ -327,14 +365,4 @@ fn drop_references(
         }
     }
     Ok(())
-}
-
-/// Takes away the constraints and indexes that have a column, and references to it: it is dropped with `CASCADE`.
-pub(super) fn drop_what_names(
-    tx: &mut dyn DefineTarget,
-    relation: &Relation,
-    column: &str,
-) -> Result<(), SqlError> {
-    let number = relation.column(column)?.number;
-    drop_references(tx, relation.number, |columns| columns.contains(&number))
 }

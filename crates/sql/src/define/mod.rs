@@ -8,6 +8,7 @@ mod comment;
 mod constraint;
 mod create;
 mod drop;
+mod drop_column;
 mod naming;
 mod options;
 mod procedure;

@@ -207,14 +207,15 @@ SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'v
 upper|CHECK ((upper(a) <> a))
 w_b_check|CHECK (("B" % 4 < 3))
 
-statement error 2BP01
-ALTER TABLE v DROP COLUMN "B"
-
-statement ok
-ALTER TABLE v DROP CONSTRAINT w_b_check
+# It goes with its column.
 
 statement ok
 ALTER TABLE v DROP COLUMN "B"
+
+query
+SELECT conname FROM pg_constraint WHERE conrelid = 'v'::regclass ORDER BY conname
+----
+upper
 
 # Names are folded as everywhere.
 

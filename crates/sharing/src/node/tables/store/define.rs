@@ -7,6 +7,7 @@
 use super::super::super::NodeError;
 use super::super::catalogue::{self, TableInfo, differs, unknown};
 use super::super::entries::{self, Keys};
+use super::super::range::OwnedRow;
 use super::super::records::checked_key;
 use super::super::space;
 use super::super::view::View;
@@ -17,7 +18,8 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::constraints::{self as rules, ConstrainedRows, check_schema};
 use sardonyx_rows::define::DefineRows;
 use sardonyx_rows::schema::{
-    IndexDefinition, IntoSchema, Schema, SchemaError, Type, differences, is_as_said,
+    Column, IndexDefinition, IntoSchema, Schema, SchemaError, Type, ValueRef, differences,
+    is_as_said,
 };
 use sardonyx_rows::{RowFormat, RowWriter, TableError, WriteRows, check_name};
 use std::ops::Bound;
@@ -281,22 +283,51 @@ impl NodeTables<'_> {
                 from = column;
                 Ok(wider)
             })?;
-            let wider = this.described(number)?.0.columns.len() - 1;
-            let mut piece = this.keys_behind(number, None)?;
-            while let Some(last) = piece.last().cloned() {
-                for at in piece {
-                    let row = this.row_there(number, at.clone())?;
-                    let value = sardonyx_rows::ReadRow::value_at(&row, from)?;
-                    let mut change = RowWriter::new(wider + 1);
-                    change.set(wider, value);
-                    this.update_row(number, at, &change)?;
-                }
-                piece = this.keys_behind(number, Some(last))?;
-            }
+            this.set_in_all_rows(number, |row| sardonyx_rows::ReadRow::value_at(row, from))?;
             this.change_columns(number, |schema| schema.with_widened_column(name))?;
             Ok::<_, Widened>(())
         })
         .map_err(|Widened(error)| error)
+    }
+
+    /// Has a column of the table of a name, that has always a value, be null, too. Every row is rewritten.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can rewrite.
+    pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
+        let number = self.table_named(table)?.number;
+        let schema = self.described(number)?.0;
+        let column = schema.column(name).map(|number| &schema.columns[number]);
+        if column.is_some_and(Column::is_nullable) {
+            return Ok(());
+        }
+        NodeTables::whole(self, |this| {
+            this.change_columns(number, |schema| schema.with_room_for_nulls(name))?;
+            this.set_in_all_rows(number, |_| Ok(ValueRef::Bool(false)))?;
+            this.change_columns(number, |schema| schema.with_nullable_column(name))?;
+            Ok::<_, Widened>(())
+        })
+        .map_err(|Widened(error)| error)
+    }
+
+    /// Sets the newest column in all rows, so that they are of the newest shape.
+    fn set_in_all_rows(
+        &mut self,
+        number: u16,
+        value: impl for<'r> Fn(&'r OwnedRow) -> Result<ValueRef<'r>, TableError>,
+    ) -> Result<(), Widened> {
+        let newest = self.described(number)?.0.columns.len() - 1;
+        let mut piece = self.keys_behind(number, None)?;
+        while let Some(last) = piece.last().cloned() {
+            for at in piece {
+                let row = self.row_there(number, at.clone())?;
+                let mut change = RowWriter::new(newest + 1);
+                change.set(newest, value(&row)?);
+                self.update_row(number, at, &change)?;
+            }
+            piece = self.keys_behind(number, Some(last))?;
+        }
+        Ok(())
     }
 }
 

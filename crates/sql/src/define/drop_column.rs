@@ -1,0 +1,117 @@
+//! `DROP COLUMN`: with it go the indexes and constraints of the table that name it, and the sequence that it draws from.
+//! References of other tables go with `CASCADE` only.
+
+use super::comment::forget;
+use super::constraint::{drop_constraint, drop_references};
+use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::names::{is_full_match, quoted};
+use crate::relation::{Relation, delete_object, kind};
+use crate::source::Source;
+use sardonyx::schema::KeyPart;
+use sardonyx_rows::condition::Check;
+
+/// Drops a column of a table.
+///
+/// # Errors
+/// `42703` if there is no such column; `2BP01` if another table refers to it and `cascades` is false; what the engine says.
+pub(super) fn drop_column(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    name: &str,
+    cascades: bool,
+) -> Result<(), SqlError> {
+    let column = relation.column(name)?;
+    let number = column.number;
+    match cascades {
+        true => drop_references(tx, relation.number, |columns| columns.contains(&number))?,
+        false => check_unreferenced(tx.view(), relation, number, name)?,
+    }
+    for constraint in constraints_of(relation, number) {
+        // What was dropped with another one is not named any more.
+        let relation = Relation::numbered(tx.view(), relation.number)?;
+        drop_constraint(tx, &relation, &constraint, true, cascades)?;
+    }
+    let relation = Relation::numbered(tx.view(), relation.number)?;
+    let mut notes = relation.notes.clone();
+    for index in &relation.schema.indexes {
+        if has(&index.key, number) {
+            tx.drop_index(relation.number, &index.name)?;
+            notes.index_comments.remove(&index.name);
+        }
+    }
+    if let Some(sequence) = &column.sequence {
+        forget(tx, kind::SEQUENCE, sequence, &[])?;
+        delete_object(tx, kind::SEQUENCE, sequence)?;
+    }
+    notes.columns.remove(&number);
+    tx.drop_column(&relation.name, name)?;
+    put_notes(tx, relation.number, &notes)
+}
+
+fn has(key: &[KeyPart], column: usize) -> bool {
+    key.iter().any(|part| part.column == column)
+}
+
+/// The names of the constraints of a table that name a column.
+fn constraints_of(relation: &Relation, column: usize) -> Vec<String> {
+    let (schema, notes) = (&relation.schema, &relation.notes);
+    let references = schema.foreign_keys.iter();
+    let references = references.filter(|key| key.columns.contains(&column));
+    let checks = schema.checks.iter().filter(|(name, text)| {
+        let read = Check::parse(text, schema);
+        !is_full_match(name) && read.is_ok_and(|check| check.columns().contains(&column))
+    });
+    let keys = schema.indexes.iter().filter(|index| {
+        let name = &index.name;
+        let is_constraint =
+            notes.constraints.contains(name) || notes.primary_index.as_ref() == Some(name);
+        is_constraint && has(&index.key, column)
+    });
+    let references = references.map(|key| key.name.clone());
+    let checks = checks.map(|(name, _)| name.clone());
+    let keys = keys.map(|index| index.name.clone());
+    references.chain(checks).chain(keys).collect()
+}
+
+/// That no other table refers to a column.
+fn check_unreferenced(
+    source: &dyn Source,
+    relation: &Relation,
+    column: usize,
+    name: &str,
+) -> Result<(), SqlError> {
+    let mut depend = Vec::new();
+    for number in 0..source.definitions().len() as u16 {
+        let Some(schema) = source.schema(number) else {
+            continue;
+        };
+        for key in &schema.foreign_keys {
+            let names = key.table == relation.number && key.referenced.contains(&column);
+            // One of the table itself that has the column, too, goes with it.
+            let goes = number == relation.number && key.columns.contains(&column);
+            if names && !goes {
+                let by = Relation::numbered(source, number)?.name;
+                depend.push(format!(
+                    "constraint {} on table {} depends on column {name} of table {}",
+                    key.name,
+                    quoted(&by),
+                    quoted(&relation.name)
+                ));
+            }
+        }
+    }
+    if depend.is_empty() {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        code::DEPENDENT_OBJECTS,
+        format!(
+            "cannot drop column {name} of table {} because other objects depend on it",
+            quoted(&relation.name)
+        ),
+    )
+    .detail(depend.join("\n"))
+    .hint("Use DROP ... CASCADE to drop the dependent objects too."))
+}
