@@ -39,7 +39,7 @@ pub(crate) enum AggregateKind {
 }
 
 /// Aggregates by name, each with a line for people.
-pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 21] = {
+pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 23] = {
     use AggregateKind as Kind;
     const fn spread(of_sample: bool, is_root: bool) -> Kind {
         Kind::Spread(Spread { of_sample, is_root })
@@ -67,6 +67,16 @@ pub(crate) const AGGREGATES: [(&str, AggregateKind, &str); 21] = {
             "json_object_agg",
             Kind::JsonObject,
             "names and values as an object of JSON",
+        ),
+        (
+            "jsonb_agg",
+            Kind::JsonArray,
+            "the values as an array of `jsonb`",
+        ),
+        (
+            "jsonb_object_agg",
+            Kind::JsonObject,
+            "names and values as an object of `jsonb`",
         ),
         ("max", Kind::Maximum, "greatest value"),
         ("min", Kind::Minimum, "least value"),
@@ -156,15 +166,30 @@ impl Aggregate {
             }
             _ => -1,
         };
+        let takes_all = matches!(
+            kind,
+            AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum
+        );
+        if is_distinct && !takes_all && matches!(of, SqlType::Interval | SqlType::Jsonb) {
+            return Err(SqlError::unsupported(format!(
+                "{name} with DISTINCT of {} is not supported",
+                of.name()
+            )));
+        }
         let result = match (kind, of) {
             (AggregateKind::Count, _) => SqlType::Int8,
+            (AggregateKind::Sum | AggregateKind::Average, SqlType::Interval) => of,
             (AggregateKind::Sum, SqlType::Int2 | SqlType::Int4) => SqlType::Int8,
             (AggregateKind::Sum, SqlType::Int8 | SqlType::Numeric) => SqlType::Numeric,
             (AggregateKind::Average, SqlType::Float4 | SqlType::Float8) => SqlType::Float8,
             (AggregateKind::Average, of) if of.is_number() => SqlType::Numeric,
             (AggregateKind::Sum, SqlType::Float4 | SqlType::Float8) => of,
             (AggregateKind::Minimum | AggregateKind::Maximum, SqlType::Varchar) => SqlType::Text,
-            (AggregateKind::Minimum | AggregateKind::Maximum, of) if of != SqlType::Void => of,
+            (AggregateKind::Minimum | AggregateKind::Maximum, of)
+                if !matches!(of, SqlType::Void | SqlType::Json | SqlType::Jsonb) =>
+            {
+                of
+            }
             (AggregateKind::BoolAnd | AggregateKind::BoolOr, SqlType::Bool) => of,
             (
                 AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor,
@@ -178,7 +203,10 @@ impl Aggregate {
             (AggregateKind::Texts, of) if of.is_text() => SqlType::Text,
             (AggregateKind::Array, of) if of != SqlType::Void => arrays::array_kind(of),
             (AggregateKind::JsonArray | AggregateKind::JsonObject, of) if of != SqlType::Void => {
-                SqlType::Json
+                match name.starts_with("jsonb") {
+                    true => SqlType::Jsonb,
+                    false => SqlType::Json,
+                }
             }
             _ => {
                 return Err(SqlError::new(

@@ -12,8 +12,11 @@ mod numerics;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, encode_text};
 use crate::types::SqlType;
+use crate::values::intervals::Interval;
 use sardonyx::schema::{Value, ValueRef};
 
+/// What stands before a `jsonb`.
+const JSONB_VERSION: u8 = 1;
 /// Days from 1970-01-01 to 2000-01-01.
 const EPOCH_DAYS: i32 = 10_957;
 /// Microseconds of a day.
@@ -58,6 +61,20 @@ pub fn encode_binary(
             out.extend(time.saturating_sub(EPOCH_MICROSECONDS).to_be_bytes());
         }
         (SqlType::Uuid, ValueRef::Uuid(bytes)) => out.extend(bytes),
+        (SqlType::Jsonb, ValueRef::Text(text)) => {
+            out.push(JSONB_VERSION);
+            out.extend(text.as_bytes());
+        }
+        (SqlType::Interval, ValueRef::Text(text)) => {
+            let Interval {
+                months,
+                days,
+                micros,
+            } = Interval::known(text);
+            out.extend(micros.to_be_bytes());
+            out.extend(days.to_be_bytes());
+            out.extend(months.to_be_bytes());
+        }
         // The empty text is the character 0.
         (SqlType::OneChar, ValueRef::Text("")) => out.push(0),
         (kind, ValueRef::Text(text)) => match kind.element() {
@@ -139,6 +156,19 @@ pub fn decode_binary(kind: SqlType, bytes: &[u8]) -> Result<Value, SqlError> {
             let time = time.checked_add(EPOCH_MICROSECONDS);
             let time = time.filter(|time| *time >= FIRST_MICROSECOND);
             Value::Timestamp(time.ok_or_else(|| beyond("timestamp"))?)
+        }
+        SqlType::Jsonb => match bytes {
+            [JSONB_VERSION, text @ ..] => return decode_text(kind, as_text(text)?),
+            _ => return Err(malformed("this is no version of jsonb".to_string())),
+        },
+        SqlType::Interval => {
+            let parts = i128::from_be_bytes(exactly(bytes).ok_or_else(wrong)?);
+            let interval = Interval {
+                months: parts as i32,
+                days: (parts >> 32) as i32,
+                micros: (parts >> 64) as i64,
+            };
+            interval.value()
         }
         SqlType::Uuid => Value::Uuid(exactly(bytes).ok_or_else(wrong)?),
         SqlType::OneChar => match bytes {

@@ -4,8 +4,12 @@
 mod datetime;
 mod moments;
 
+pub(crate) use datetime::zone_abbreviation;
+
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
+use crate::values::intervals::Interval;
+use crate::values::json_tree::Json;
 use sardonyx::schema::{Value, ValueRef};
 use std::fmt::Write;
 
@@ -66,6 +70,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 format!("the number \"{text}\" has more than 38 digits"),
             )
         }),
+        SqlType::Jsonb => Json::read(text).map(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
         SqlType::Bytea => match text.strip_prefix("\\x") {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),
@@ -74,6 +79,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
             datetime::read(kind, text)
         }
+        SqlType::Interval => Interval::read(text).map(Interval::value),
         SqlType::Uuid => decode_uuid(text).map(Value::Uuid).ok_or_else(wrong),
         SqlType::Void => Ok(Value::Null),
         SqlType::Char => Ok(Value::Text(text.trim_end_matches(' ').to_string())),

@@ -39,6 +39,8 @@ pub enum SqlType {
     Timestamp,
     /// `timestamp with time zone`
     Timestamptz,
+    /// `interval`
+    Interval,
     /// `uuid`
     Uuid,
     /// `oid`
@@ -49,13 +51,15 @@ pub enum SqlType {
     OneChar,
     /// `regclass`: a table's number
     Regclass,
-    /// `json`: of what the catalogue tells
+    /// `json`: as it was written
     Json,
+    /// `jsonb`: JSON in one form
+    Jsonb,
     /// `int2vector`: numbers of columns, in the catalogue
     Int2Vector,
     /// `oidvector`, in the catalogue
     OidVector,
-    /// `boolean[]`. Arrays are values of what the catalogue is asked, not of columns.
+    /// `boolean[]`
     BoolArray,
     /// `"char"[]`
     OneCharArray,
@@ -91,8 +95,14 @@ pub enum SqlType {
     TimestampArray,
     /// `timestamp with time zone[]`
     TimestamptzArray,
+    /// `interval[]`
+    IntervalArray,
     /// `uuid[]`
     UuidArray,
+    /// `json[]`
+    JsonArray,
+    /// `jsonb[]`
+    JsonbArray,
     /// Of a literal in quotes, or a null, of which nothing is known yet.
     Unknown,
     /// `void`: of functions that return nothing
@@ -109,7 +119,7 @@ pub struct TypeSpec {
     pub modifier: i32,
 }
 
-const ALL: [(SqlType, u32, &str, i16); 44] = [
+const ALL: [(SqlType, u32, &str, i16); 49] = [
     (SqlType::Bool, 16, "boolean", 1),
     (SqlType::Bytea, 17, "bytea", -1),
     (SqlType::OneChar, 18, "\"char\"", 1),
@@ -128,11 +138,15 @@ const ALL: [(SqlType, u32, &str, i16); 44] = [
     (SqlType::Time, 1083, "time without time zone", 8),
     (SqlType::Timestamp, 1114, "timestamp without time zone", 8),
     (SqlType::Timestamptz, 1184, "timestamp with time zone", 8),
+    (SqlType::Interval, 1186, "interval", 16),
     (SqlType::Numeric, 1700, "numeric", -1),
     (SqlType::Regclass, 2205, "regclass", 4),
     (SqlType::Void, 2278, "void", 4),
     (SqlType::Uuid, 2950, "uuid", 16),
     (SqlType::Json, 114, "json", -1),
+    (SqlType::Jsonb, 3802, "jsonb", -1),
+    (SqlType::JsonArray, 199, "json[]", -1),
+    (SqlType::JsonbArray, 3807, "jsonb[]", -1),
     (SqlType::Int2Vector, 22, "int2vector", -1),
     (SqlType::OidVector, 30, "oidvector", -1),
     (SqlType::BoolArray, 1000, "boolean[]", -1),
@@ -163,6 +177,7 @@ const ALL: [(SqlType, u32, &str, i16); 44] = [
         "timestamp with time zone[]",
         -1,
     ),
+    (SqlType::IntervalArray, 1187, "interval[]", -1),
     (SqlType::UuidArray, 2951, "uuid[]", -1),
 ];
 
@@ -190,6 +205,9 @@ const ARRAYS: &[(SqlType, &str, SqlType)] = &[
         "_timestamptz",
         SqlType::TimestamptzArray,
     ),
+    (SqlType::Json, "_json", SqlType::JsonArray),
+    (SqlType::Jsonb, "_jsonb", SqlType::JsonbArray),
+    (SqlType::Interval, "_interval", SqlType::IntervalArray),
     (SqlType::Uuid, "_uuid", SqlType::UuidArray),
 ];
 
@@ -282,9 +300,23 @@ impl SqlType {
         }
     }
 
-    /// Whether a column of a table may have the type.
+    /// Whether it is a type of single values.
     pub(crate) fn is_storable(self) -> bool {
-        self.element().is_none() && self != SqlType::Json
+        self.element().is_none() && !matches!(self, SqlType::Json | SqlType::Jsonb)
+    }
+
+    /// Whether a column of a table may have the type.
+    pub(crate) fn is_of_columns(self) -> bool {
+        let is_own = matches!(
+            self,
+            SqlType::OneCharArray | SqlType::NameArray | SqlType::OidArray
+        );
+        !self.is_vector() && !is_own
+    }
+
+    /// Whether an expression has values as texts that are neither ordered nor told apart as texts: they are by keys.
+    pub(crate) fn has_keys(self) -> bool {
+        self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }
 
     /// Whether values are numbers.
@@ -321,6 +353,7 @@ impl SqlType {
             SqlType::Unknown | SqlType::Void => 'X',
             kind if kind.is_text() => 'S',
             SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => 'D',
+            SqlType::Interval => 'T',
             kind if kind.element().is_some() => 'A',
             _ => 'U',
         }
@@ -330,7 +363,12 @@ impl SqlType {
     pub(crate) fn is_preferred(self) -> bool {
         matches!(
             self,
-            SqlType::Bool | SqlType::Float8 | SqlType::Oid | SqlType::Text | SqlType::Timestamptz
+            SqlType::Bool
+                | SqlType::Float8
+                | SqlType::Interval
+                | SqlType::Oid
+                | SqlType::Text
+                | SqlType::Timestamptz
         )
     }
 

@@ -1,5 +1,6 @@
 //! Tables of the catalogue, which are computed when they are read: `pg_catalog` and `information_schema`.
 
+mod activity;
 mod constraints;
 mod descriptions;
 mod empty;
@@ -109,6 +110,7 @@ pub(crate) fn all() -> impl IntoIterator<Item = VirtualTable> {
         .chain(empty::TABLES)
         .chain(information_schema::TABLES)
         .chain(standard::TABLES)
-        .chain(views::TABLES);
+        .chain(views::TABLES)
+        .chain(activity::TABLES);
     tables.copied().collect::<Vec<_>>()
 }

@@ -8,6 +8,8 @@ use crate::memory::outside;
 use crate::rows::InputRow;
 use crate::types::SqlType;
 use crate::values::arithmetic::{Arithmetic, calculate, float_of};
+use crate::values::intervals::Interval;
+use crate::values::json_tree::Json;
 use crate::values::{arrays, json};
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -188,6 +190,10 @@ impl Accumulator {
                 let key = |text: &str| arrays::order_key(text, element);
                 Some(key(value)?.cmp(&key(best)?))
             }
+            (None, ValueRef::Text(value), Value::Text(best)) if of.of == SqlType::Interval => {
+                let length = |text: &str| Interval::known(text).length();
+                Some(length(value).cmp(&length(best)))
+            }
             _ => compare(value, self.value.as_ref()),
         };
         let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
@@ -221,6 +227,15 @@ impl Accumulator {
                 if self.value == Value::Null || value == ValueRef::Bool(wanted) {
                     self.value = value.to_value();
                 }
+            }
+            AggregateKind::Sum | AggregateKind::Average if of.of == SqlType::Interval => {
+                self.value = match (&self.value, value) {
+                    (Value::Text(sum), ValueRef::Text(more)) => {
+                        let sum = Interval::known(sum).plus(Interval::known(more), 1);
+                        sum?.value()
+                    }
+                    (_, first) => first.to_value(),
+                };
             }
             AggregateKind::Sum | AggregateKind::Average => {
                 let kind = match of.of {
@@ -265,6 +280,13 @@ impl Accumulator {
                 None => Ok(Value::Null),
             },
             _ if of.collects() => self.together(of),
+            AggregateKind::Average if of.of == SqlType::Interval => match &self.value {
+                Value::Text(sum) => {
+                    let mean = Interval::known(sum).divided(self.count as f64);
+                    mean.map(Interval::value)
+                }
+                _ => Ok(Value::Null),
+            },
             AggregateKind::Average if self.value != Value::Null => {
                 let count = Value::Int(self.count.into());
                 calculate(
@@ -297,7 +319,10 @@ fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError
         json::push_value(of.of, part.value.as_ref(), &mut text)?;
     }
     text.push_str(if is_object { " }" } else { "]" });
-    Ok(Value::Text(text))
+    match of.result {
+        SqlType::Jsonb => Ok(Json::read(&text)?.value()),
+        _ => Ok(Value::Text(text)),
+    }
 }
 
 /// The bytes by which a row is told apart from others.

@@ -137,7 +137,7 @@ fn type_of(data_type: &DataType) -> Result<(TypeSpec, bool), SqlError> {
         }
     }
     let spec = TypeSpec::of_data_type(data_type)?;
-    match spec.kind.is_storable() {
+    match spec.kind.is_of_columns() {
         true => Ok((spec, false)),
         false => Err(SqlError::unsupported(format!(
             "a column of type {} is not supported",

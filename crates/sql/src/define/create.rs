@@ -214,6 +214,7 @@ fn schema_of(
     for (name, _) in primary.into_iter().flatten() {
         let column = columns.iter_mut().find(|column| column.name == *name);
         let column = column.ok_or_else(|| unknown_in_key(name))?;
+        check_in_key(name, column.spec.kind)?;
         column.not_null = true;
     }
     let mut schema = Schema::new();
@@ -257,9 +258,9 @@ fn schema_of(
             Constraint::Unique { name, columns: key } => {
                 keys.push(key);
                 for (name, _) in key {
-                    if !columns.iter().any(|column| column.name == *name) {
-                        return Err(unknown_in_key(name));
-                    }
+                    let column = columns.iter().find(|column| column.name == *name);
+                    let column = column.ok_or_else(|| unknown_in_key(name))?;
+                    check_in_key(name, column.spec.kind)?;
                 }
                 let name = match name {
                     Some(name) => name.clone(),
@@ -301,6 +302,18 @@ fn schema_of(
     Ok(schema)
 }
 
+/// Checks that columns of a type can be found by an index: arrays, JSON and intervals are texts to the engine, which would
+/// order them as such.
+fn check_in_key(name: &str, kind: SqlType) -> Result<(), SqlError> {
+    match kind.has_keys() || kind == SqlType::Json {
+        true => Err(SqlError::unsupported(format!(
+            "an index or key with column \"{name}\" of type {} is not supported",
+            kind.name()
+        ))),
+        false => Ok(()),
+    }
+}
+
 fn unknown_in_key(name: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_COLUMN,
@@ -323,8 +336,10 @@ pub(super) fn key_parts(
 ) -> Result<Vec<KeyPart>, SqlError> {
     let mut key = Vec::with_capacity(columns.len());
     for (name, descending) in columns {
+        let column = relation.column(name)?;
+        check_in_key(name, column.spec.kind)?;
         key.push(KeyPart {
-            column: relation.column(name)?.number,
+            column: column.number,
             descending: *descending,
         });
     }

@@ -9,7 +9,7 @@ use crate::plan::choice::all_of;
 use crate::plan::semi_join::SemiJoin;
 use crate::plan::subquery::PlannedQuery;
 use crate::plan::target::Target;
-use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Series, Side};
+use crate::plan::tree::{Input, JoinKind, JoinNode, JoinStep, SelectPlan, Side};
 use crate::source::Source;
 
 /// Lines as they stand below another one.
@@ -270,13 +270,7 @@ impl Shown<'_> {
             Input::Nothing => scan("Result".into(), Vec::new()),
             Input::Rows(_) => scan("Values Scan".into(), Vec::new()),
             Input::Virtual(name, _) => scan(format!("Function Scan on {name}"), Vec::new()),
-            Input::Series(series) => {
-                let what = match series {
-                    Series::Numbers { .. } => "generate_series",
-                    Series::Elements(..) => "unnest",
-                };
-                scan(format!("Function Scan on {what}"), Vec::new())
-            }
+            Input::Series(series) => scan(format!("Function Scan on {}", series.name), Vec::new()),
             Input::Derived(plan) => scan("Subquery Scan".into(), self.select(plan)),
             Input::Lateral(plan, arguments) => {
                 let names = self.names.shifted(0);

@@ -152,6 +152,9 @@ impl Compiler<'_> {
             FunctionArguments::Subquery(_) => {
                 return Err(SqlError::unsupported("subqueries are not supported"));
             }
+            FunctionArguments::List(list) if name == "make_interval" => {
+                return self.made_interval(&list.args);
+            }
             FunctionArguments::List(list) => {
                 let mut trees = Vec::with_capacity(list.args.len());
                 for argument in &list.args {
@@ -238,8 +241,8 @@ impl Compiler<'_> {
             }
             "greatest" | "least" => {
                 let (parts, spec) = self.unified(arguments, name)?;
-                if spec.kind.element().is_some() {
-                    let text = format!("{name} of arrays is not supported");
+                if spec.kind.has_keys() || spec.kind == SqlType::Json {
+                    let text = format!("{name} of {} is not supported", spec.kind.name());
                     return Err(SqlError::unsupported(text));
                 }
                 let function = match name {

@@ -2,7 +2,9 @@
 
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
-use super::functions::{KEY, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, all, function_number};
+use super::functions::{
+    JSON_KEY, KEY, LENGTH, PADDED, TABLE_NAME, TABLE_NUMBER, TRIMMED, all, function_number,
+};
 use super::operators::no_operator;
 use super::{Expr, Function, Typed};
 use crate::error::{SqlError, code};
@@ -153,11 +155,17 @@ pub(super) fn padded(typed: Typed) -> Expr {
     }
 }
 
-/// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of an array bytes.
+/// A value by which values of its type are ordered and told apart: of a `character` without its blanks, of
+/// an array bytes, of an interval its length, of a `jsonb` bytes.
 pub(crate) fn ordered(typed: Typed) -> Expr {
     if let Some(element) = typed.kind().element() {
         let kind = Expr::Literal(Value::Int(element.oid().into()));
         return Expr::Call(Function(&KEY), vec![typed.expr, kind]);
+    }
+    match typed.kind() {
+        SqlType::Interval => return Expr::Call(Function(&LENGTH), vec![typed.expr]),
+        SqlType::Jsonb => return Expr::Call(Function(&JSON_KEY), vec![typed.expr]),
+        _ => {}
     }
     match (typed.kind(), typed.spec.length(), typed.expr) {
         (SqlType::Char, None, Expr::Literal(Value::Text(text))) => {

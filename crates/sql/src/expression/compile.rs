@@ -300,12 +300,11 @@ impl<'a> Compiler<'a> {
                     )),
                 }
             }
-            Tree::AtTimeZone { .. } => Err(SqlError::unsupported(
-                "AT TIME ZONE is not supported: all times are UTC",
-            )),
-            Tree::Interval(_) => Err(SqlError::unsupported(
-                "an interval is supported only where it is added to or subtracted from a time",
-            )),
+            Tree::AtTimeZone {
+                timestamp,
+                time_zone,
+            } => self.call_with("timezone", &[time_zone, timestamp]),
+            Tree::Interval(interval) => self.interval(interval),
             Tree::Subquery(query) => self.scalar(query),
             Tree::Array(array) => self.array(&array.elem),
             Tree::CompoundFieldAccess { root, access_chain } => self.element(root, access_chain),

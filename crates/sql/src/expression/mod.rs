@@ -22,6 +22,7 @@ mod drawing;
 mod environment;
 mod evaluate;
 pub(crate) mod functions;
+mod json_operators;
 mod kept;
 mod lists;
 mod literal;
@@ -35,6 +36,7 @@ mod predicates;
 mod scope;
 mod subqueries;
 mod subquery;
+mod time_operators;
 mod trees;
 pub(crate) mod window;
 mod windows;
@@ -62,7 +64,8 @@ pub(crate) use crate::values::Comparison;
 use crate::values::{arithmetic, arrays, cast};
 
 use crate::types::{SqlType, TypeSpec};
-use arithmetic::{Arithmetic, Interval};
+use crate::values::intervals::Interval;
+use arithmetic::Arithmetic;
 use sardonyx::schema::Value;
 
 /// A compiled expression.

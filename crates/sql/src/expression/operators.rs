@@ -1,10 +1,11 @@
 //! Operators, compiled: chosen by the types of their sides, as PostgreSQL chooses.
 
-use super::arithmetic::{Arithmetic, Interval};
+use super::arithmetic::Arithmetic;
 use super::cast::Coercion;
 use super::compile::Compiler;
 use super::functions::{MATCHES, MATCHES_ANY_CASE};
 use super::predicates::boolean;
+use super::time_operators::interval_of;
 use super::{Comparison, Expr, Function, Typed, literal_value, precedence};
 use crate::error::{SqlError, code};
 use crate::types::{SqlType, TypeSpec};
@@ -85,6 +86,9 @@ impl Compiler<'_> {
                         spec,
                     };
                 }
+                if typed.kind() == SqlType::Interval && operator == UnaryOperator::Minus {
+                    return self.negative_interval(typed);
+                }
                 if !typed.kind().is_number() {
                     return Err(no_operator("-", SqlType::Unknown, typed.kind()));
                 }
@@ -138,8 +142,8 @@ impl Compiler<'_> {
         {
             return self.compile(&grouped);
         }
-        if let (Tree::Interval(interval), Some(arithmetic)) = (right, arithmetic_of(operator)) {
-            return self.shifted(left, arithmetic, interval);
+        if let (Tree::Interval(interval), Some(_)) = (right, arithmetic_of(operator)) {
+            return self.shifted(left, operator, interval);
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         self.combined(left, operator, right)
@@ -152,6 +156,9 @@ impl Compiler<'_> {
         operator: &BinaryOperator,
         right: Typed,
     ) -> Result<Typed, SqlError> {
+        if let Some(called) = self.of_json(operator, &left, &right) {
+            return called;
+        }
         match arithmetic_of(operator) {
             Some(arithmetic) => self.arithmetic(arithmetic, operator, left, right),
             None if *operator == BinaryOperator::StringConcat => self.concatenate(left, right),
@@ -194,44 +201,29 @@ impl Compiler<'_> {
         ))
     }
 
-    pub(super) fn shifted(
+    /// A time that is moved by an interval that is known.
+    fn shifted(
         &mut self,
         left: &Tree,
-        operation: Arithmetic,
+        operator: &BinaryOperator,
         interval: &ast::Interval,
     ) -> Result<Typed, SqlError> {
         let value = self.compile(left)?;
-        let text = match &*interval.value {
-            Tree::Value(value) => match &value.value {
-                ast::Value::SingleQuotedString(text) => text.clone(),
-                ast::Value::Number(digits, _) => digits.clone(),
-                _ => String::new(),
-            },
-            _ => String::new(),
-        };
-        let text = match &interval.leading_field {
-            Some(unit) => format!("{text} {unit}"),
-            None => text,
-        };
-        let parsed = Interval::parse(&text).ok_or_else(|| {
-            SqlError::new(
-                code::INVALID_TEXT,
-                format!("invalid input syntax for type interval: \"{text}\""),
-            )
-        })?;
-        let span = match operation {
-            Arithmetic::Add => parsed,
-            Arithmetic::Subtract => parsed.negated(),
-            _ => {
-                return Err(SqlError::unsupported(
-                    "intervals are added and subtracted only",
-                ));
-            }
-        };
         let kind = match value.kind() {
             SqlType::Date => SqlType::Timestamp,
-            kind @ (SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time) => kind,
-            other => return Err(no_operator("+", other, SqlType::Unknown)),
+            kind => kind,
+        };
+        let is_time = matches!(
+            kind,
+            SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time
+        );
+        let span = match operator {
+            BinaryOperator::Plus if is_time => interval_of(interval)?,
+            BinaryOperator::Minus if is_time => interval_of(interval)?.negated(),
+            _ => {
+                let interval = self.interval(interval)?;
+                return self.combined(value, operator, interval);
+            }
         };
         Ok(Typed::new(
             Expr::Shift(Box::new(value.expr), span, kind),
@@ -247,6 +239,9 @@ impl Compiler<'_> {
         mut right: Typed,
     ) -> Result<Typed, SqlError> {
         use SqlType::{Date, Int4, Unknown};
+        if let Some(called) = self.of_times(operation, &left, &right) {
+            return called;
+        }
         let wrong = |left: SqlType, right: SqlType| no_operator(&operator.to_string(), left, right);
         // What has no type gets that of the other side.
         match (left.kind(), right.kind()) {

@@ -3,7 +3,7 @@
 //! Its language is that of PostgreSQL's "advanced" expressions without references back and conditions on what surrounds a
 //! match; a pattern with those is refused.
 
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 
@@ -12,9 +12,52 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// How many compiled patterns a statement keeps.
 const KEPT_MAX: usize = 16;
 
+/// How a pattern is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Options {
+    pub ignores_case: bool,
+    /// Lines are texts: `.` does not match their ends, `^` and `$` match at them.
+    pub of_lines: bool,
+    /// Blanks and comments in the pattern say nothing.
+    pub is_expanded: bool,
+}
+
+impl Options {
+    /// The options of a function's letters, and whether all matches are meant.
+    ///
+    /// # Errors
+    /// `22023` for a letter that is none; `0A000` for one that is not supported.
+    pub fn read(letters: &str) -> Result<(Options, bool), SqlError> {
+        let (mut options, mut is_global) = (Options::default(), false);
+        for letter in letters.chars() {
+            match letter {
+                'g' => is_global = true,
+                'i' => options.ignores_case = true,
+                'c' => options.ignores_case = false,
+                'n' | 'm' => options.of_lines = true,
+                's' => options.of_lines = false,
+                'x' => options.is_expanded = true,
+                't' => options.is_expanded = false,
+                'b' | 'e' | 'p' | 'q' | 'w' => {
+                    return Err(SqlError::unsupported(format!(
+                        "the regular expression option \"{letter}\" is not supported"
+                    )));
+                }
+                _ => {
+                    return Err(SqlError::new(
+                        code::INVALID_PARAMETER_VALUE,
+                        format!("invalid regular expression option: \"{letter}\""),
+                    ));
+                }
+            }
+        }
+        Ok((options, is_global))
+    }
+}
+
 /// Patterns that a statement compiled.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(RefCell<Vec<(String, bool, Regex)>>);
+pub(crate) struct Patterns(RefCell<Vec<(String, Options, Regex)>>);
 
 impl Patterns {
     /// Whether a part of a text matches a pattern.
@@ -22,26 +65,39 @@ impl Patterns {
     /// # Errors
     /// `2201B` if it is no pattern.
     pub fn matches(&self, text: &str, pattern: &str, ignores_case: bool) -> Result<bool, SqlError> {
+        let options = Options {
+            ignores_case,
+            ..Options::default()
+        };
+        Ok(self.compiled(pattern, options)?.is_match(text))
+    }
+
+    /// A pattern, compiled once for the statement.
+    ///
+    /// # Errors
+    /// `2201B` if it is none.
+    pub fn compiled(&self, pattern: &str, options: Options) -> Result<Regex, SqlError> {
         let mut kept = self.0.borrow_mut();
         let found = kept
             .iter()
-            .find(|(there, ignores, _)| there == pattern && *ignores == ignores_case);
+            .find(|(there, with, _)| there == pattern && *with == options);
         if let Some((_, _, regex)) = found {
-            return Ok(regex.is_match(text));
+            return Ok(regex.clone());
         }
         let regex = RegexBuilder::new(pattern)
-            .case_insensitive(ignores_case)
+            .case_insensitive(options.ignores_case)
+            .multi_line(options.of_lines)
+            .ignore_whitespace(options.is_expanded)
             .size_limit(PATTERN_BYTES_MAX)
-            .dot_matches_new_line(true)
+            .dot_matches_new_line(!options.of_lines)
             .build()
             .map_err(|error| {
                 SqlError::new("2201B", format!("invalid regular expression: {error}"))
             })?;
-        let is_match = regex.is_match(text);
         if kept.len() >= KEPT_MAX {
             kept.remove(0);
         }
-        kept.push((pattern.to_string(), ignores_case, regex));
-        Ok(is_match)
+        kept.push((pattern.to_string(), options, regex.clone()));
+        Ok(regex)
     }
 }

@@ -256,7 +256,7 @@ impl Compiler<'_> {
         Ok(ordered(Typed { expr, spec }))
     }
 
-    fn comparable_arrays(
+    fn comparable_by_keys(
         &mut self,
         left: Typed,
         right: Typed,
@@ -265,7 +265,8 @@ impl Compiler<'_> {
         let (a, b) = (left.kind(), right.kind());
         let kind = match (a, b) {
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => known,
-            (a, b) if a.element() == b.element() => a,
+            (a, b) if a == b => a,
+            (a, b) if a.element().is_some() && a.element() == b.element() => a,
             _ => return Err(no_operator(operator, a, b)),
         };
         let left = self.as_type(left, kind)?;
@@ -291,8 +292,9 @@ impl Compiler<'_> {
             | (SqlType::Varchar | SqlType::Unknown, SqlType::Char) => {
                 return Ok((self.without_blanks(left)?, self.without_blanks(right)?));
             }
-            (a, b) if a.element().is_some() || b.element().is_some() => {
-                return self.comparable_arrays(left, right, operator);
+            (SqlType::Json, _) | (_, SqlType::Json) => return Err(no_operator(operator, a, b)),
+            (a, b) if a.has_keys() || b.has_keys() => {
+                return self.comparable_by_keys(left, right, operator);
             }
             (SqlType::Unknown, known) | (known, SqlType::Unknown) => both(known),
             // Numbers of all types compare as they are.

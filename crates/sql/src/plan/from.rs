@@ -267,14 +267,14 @@ fn factor(
             name,
             alias,
             args: Some(arguments),
-            with_ordinality: false,
+            with_ordinality,
             ..
         } => function(
             planning,
             around,
             name,
             &arguments.args,
-            alias.as_ref(),
+            (alias.as_ref(), *with_ordinality),
             start,
         ),
         // The parser knows this function by itself.
@@ -282,18 +282,29 @@ fn factor(
             alias,
             array_exprs,
             with_offset: false,
-            with_ordinality: false,
+            with_ordinality,
             ..
-        } if array_exprs.len() == 1 => {
-            unnest(planning, around, &array_exprs[0], alias.as_ref(), start)
-        }
+        } => unnest(
+            planning,
+            around,
+            array_exprs,
+            (alias.as_ref(), *with_ordinality),
+            start,
+        ),
         TableFactor::Function {
             name,
             alias,
             args,
-            with_ordinality: false,
+            with_ordinality,
             ..
-        } => function(planning, around, name, args, alias.as_ref(), start),
+        } => function(
+            planning,
+            around,
+            name,
+            args,
+            (alias.as_ref(), *with_ordinality),
+            start,
+        ),
         TableFactor::Derived {
             lateral,
             subquery,
@@ -313,7 +324,7 @@ fn factor(
             nested
         }
         _ => Err(SqlError::unsupported(
-            "this is not supported in FROM: only tables, queries, joins, generate_series and unnest of one array",
+            "this is not supported in FROM: only tables, queries, joins and functions",
         )),
     }
 }

@@ -11,7 +11,7 @@
 use super::access::Path;
 use super::choice::{all_of, choose, parts_of};
 use super::draft::{FromJoin, FromNode, FromTable};
-use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, Series, Side};
+use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, SeriesOf, Side};
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
 use sardonyx::schema::Value;
@@ -211,7 +211,10 @@ impl Input {
         match self {
             Input::Rows(rows) => rows.len() <= FEW_ROWS,
             // An array that somebody gives.
-            Input::Series(Series::Elements(..)) => true,
+            Input::Series(series) => {
+                let mut of = series.of.iter();
+                !of.any(|of| matches!(of, SeriesOf::Numbers { .. }))
+            }
             Input::Derived(plan) => {
                 let limit = plan.limit.as_ref();
                 let is_cut = limit.is_some_and(|limit| match limit {

@@ -188,6 +188,7 @@ fn found_name(tree: &Tree) -> Option<(String, bool)> {
         Tree::Nested(inner) => found_name(inner),
         Tree::Collate { expr, .. } => found_name(expr),
         Tree::Extract { .. } => kept("extract"),
+        Tree::AtTimeZone { .. } => kept("timezone"),
         Tree::Substring {
             shorthand: true, ..
         } => kept("substr"),

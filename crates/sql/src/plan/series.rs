@@ -1,96 +1,136 @@
-//! Functions in `FROM` that give rows of one value each, compiled and run: `generate_series`, `unnest`,
-//! `pg_listening_channels`.
+//! Functions in `FROM`, compiled and run: those that give rows, side by side if `unnest` has several arrays, numbered by
+//! `WITH ORDINALITY`; and those of one value, which give one row.
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
 use super::scopes::{placed, scope_of_columns, together};
-use super::tree::Series;
-use crate::error::{SqlError, code};
-use crate::expression::functions::first_named;
-use crate::expression::{Environment, Expr, Scope, Typed};
+use super::tree::{Series, SeriesOf};
+use crate::error::SqlError;
+use crate::expression::functions::no_step;
+use crate::expression::{Environment, Expr, Scope};
 use crate::names::{name_of, qualified};
 use crate::rows::EachRow;
-use crate::rows::each_of;
 use crate::rows::{InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
-use crate::values::cast::Coercion;
 use sardonyx::schema::{Value, ValueRef};
-use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr, TableAlias};
+use sqlparser::ast::{
+    Expr as Tree, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Ident, ObjectName, TableAlias,
+};
 
-impl Series {
-    /// The expressions over the rows before it.
-    pub fn parts(&self) -> Vec<&Expr> {
-        match self {
-            Series::Numbers { from, to, step } => vec![from, to, step],
-            Series::Elements(array, _) => vec![array],
-        }
-    }
-}
+/// The number of a row, which `WITH ORDINALITY` adds.
+const ORDINALITY: &str = "ordinality";
 
-/// `generate_series`, `unnest` and `pg_listening_channels`, the only functions that give rows.
+/// A function in `FROM`.
 ///
 /// # Errors
-/// `0A000` for another one; what is wrong with the arguments.
+/// `0A000` for one that changes something; what is wrong with the arguments.
 pub(crate) fn function(
     planning: &mut Planning<'_>,
     around: &[&Scope],
-    name: &ast::ObjectName,
+    name: &ObjectName,
     arguments: &[FunctionArg],
-    alias: Option<&TableAlias>,
+    (alias, is_numbered): (Option<&TableAlias>, bool),
     start: usize,
 ) -> Result<Planned, SqlError> {
-    let (_, plain) = qualified(name)?;
-    if let ("unnest", [FunctionArg::Unnamed(FunctionArgExpr::Expr(tree))]) = (&*plain, arguments) {
-        return unnest(planning, around, tree, alias, start);
+    let plain = qualified(name)?.1;
+    let (of, spec) = one(planning, around, name, arguments)?;
+    let named = alias.map_or(plain.clone(), |alias| name_of(&alias.name));
+    let series = Series {
+        name: plain,
+        of: vec![of],
+        is_numbered,
+    };
+    series_node(series, vec![(named, spec)], alias, start)
+}
+
+/// `unnest` of arrays, side by side.
+///
+/// # Errors
+/// `42883` if one is no array; what is wrong with them.
+pub(crate) fn unnest(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    arrays: &[Tree],
+    (alias, is_numbered): (Option<&TableAlias>, bool),
+    start: usize,
+) -> Result<Planned, SqlError> {
+    let name = ObjectName::from(vec![Ident::new("unnest")]);
+    let argument = |array: &Tree| FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()));
+    if let [array] = arrays {
+        let arguments = [argument(array)];
+        return function(
+            planning,
+            around,
+            &name,
+            &arguments,
+            (alias, is_numbered),
+            start,
+        );
     }
-    if let ("pg_listening_channels", []) = (&*plain, arguments)
-        && let Some(function) = first_named(&plain)
-    {
-        let channels = Series::Elements(Expr::Call(function, Vec::new()), SqlType::Text);
-        let table = alias.map_or(plain, |alias| name_of(&alias.name));
-        return series_node(channels, SqlType::Text, table, alias, start);
+    let mut series = Series {
+        name: "unnest".to_string(),
+        of: Vec::with_capacity(arrays.len()),
+        is_numbered,
+    };
+    let mut columns = Vec::with_capacity(arrays.len());
+    for array in arrays {
+        let (of, spec) = one(planning, around, &name, &[argument(array)])?;
+        series.of.push(of);
+        columns.push((series.name.clone(), spec));
     }
-    if plain != "generate_series" || !(2..=3).contains(&arguments.len()) {
-        return Err(SqlError::unsupported(format!(
-            "the function {plain} is not supported in FROM"
-        )));
-    }
+    series_node(series, columns, alias, start)
+}
+
+/// A call of a function in `FROM`, and the type of its column.
+fn one(
+    planning: &mut Planning<'_>,
+    around: &[&Scope],
+    name: &ObjectName,
+    arguments: &[FunctionArg],
+) -> Result<(SeriesOf, TypeSpec), SqlError> {
+    let tree = Tree::Function(Function {
+        name: name.clone(),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.to_vec(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    });
     let visible = together(around);
-    let mut compiler = planning.compiler(&visible);
-    let mut compiled = Vec::with_capacity(3);
-    for argument in arguments {
-        let FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) = argument else {
-            return Err(SqlError::unsupported(format!(
-                "the argument {argument} is not supported"
-            )));
-        };
-        compiled.push(compiler.compile(tree)?);
-    }
-    let is_wide = |typed: &Typed| typed.kind() == SqlType::Int8;
-    let kind = match compiled.iter().any(is_wide) {
-        true => SqlType::Int8,
-        false => SqlType::Int4,
+    let typed = planning.compiler(&visible).compile(&tree)?;
+    let spec = typed.spec;
+    let unsupported = || {
+        let name = qualified(name).map_or_else(|_| name.to_string(), |(_, name)| name);
+        SqlError::unsupported(format!("the function {name} is not supported in FROM"))
     };
-    let mut parts = Vec::with_capacity(3);
-    for typed in compiled {
-        if !typed.kind().is_integer() && typed.kind() != SqlType::Unknown {
-            return Err(SqlError::unsupported(format!(
-                "generate_series of {} is not supported: of whole numbers only",
-                typed.kind().name()
-            )));
+    let of = match typed.expr {
+        Expr::Call(function, _) if function.is("_pg_expandarray") => return Err(unsupported()),
+        Expr::Call(function, arguments)
+            if function.is("generate_series") && spec.kind.is_integer() =>
+        {
+            let mut arguments = arguments.into_iter();
+            let mut next = || arguments.next().unwrap_or(Expr::Literal(Value::Int(1)));
+            SeriesOf::Numbers {
+                from: next(),
+                to: next(),
+                step: next(),
+            }
         }
-        parts.push(compiler.coerce(typed, TypeSpec::plain(kind), Coercion::Implicit)?);
-    }
-    let mut parts = parts.into_iter();
-    let one = || Expr::Literal(Value::Int(1));
-    let mut next = || parts.next().unwrap_or_else(one);
-    let series = Series::Numbers {
-        from: next(),
-        to: next(),
-        step: next(),
+        Expr::Call(function, arguments) if function.gives_rows() => {
+            SeriesOf::Elements(Expr::Call(function, arguments), spec.kind)
+        }
+        // One that changes something would do so as often as its rows are read.
+        Expr::Call(function, _) if function.is_volatile() => return Err(unsupported()),
+        expr => SeriesOf::Value(expr),
     };
-    let table = alias.map_or(plain, |alias| name_of(&alias.name));
-    series_node(series, kind, table, alias, start)
+    Ok((of, spec))
 }
 
 /// `pg_partition_ancestors`: no table has any.
@@ -101,7 +141,7 @@ pub(crate) fn no_ancestors(
 ) -> Result<Planned, SqlError> {
     let mut columns = vec![("relid".to_string(), TypeSpec::plain(SqlType::Regclass))];
     if with_ordinality {
-        columns.push(("ordinality".to_string(), TypeSpec::plain(SqlType::Int8)));
+        columns.push((ORDINALITY.to_string(), TypeSpec::plain(SqlType::Int8)));
     }
     let name = alias.map_or("pg_partition_ancestors".into(), |alias| {
         name_of(&alias.name)
@@ -140,44 +180,32 @@ pub(crate) fn keywords(alias: Option<&TableAlias>, start: usize) -> Result<Plann
     Ok((node, placed(of, alias, start)?))
 }
 
-/// The elements of one array, as rows.
-///
-/// # Errors
-/// `42883` if it is no array; what is wrong with it.
-pub(crate) fn unnest(
-    planning: &mut Planning<'_>,
-    around: &[&Scope],
-    tree: &Tree,
-    alias: Option<&TableAlias>,
-    start: usize,
-) -> Result<Planned, SqlError> {
-    let visible = together(around);
-    let array = planning.compiler(&visible).compile(tree)?;
-    let Some(element) = array.kind().element() else {
-        return Err(SqlError::new(
-            code::UNKNOWN_FUNCTION,
-            format!("function unnest({}) does not exist", array.kind().name()),
-        ));
-    };
-    let table = alias.map_or_else(|| "unnest".to_string(), |alias| name_of(&alias.name));
-    let series = Series::Elements(array.expr, element);
-    series_node(series, element, table, alias, start)
-}
-
 fn series_node(
     series: Series,
-    kind: SqlType,
-    table: String,
+    mut columns: Vec<(String, TypeSpec)>,
     alias: Option<&TableAlias>,
     start: usize,
 ) -> Result<Planned, SqlError> {
-    // The column of a function has its table's name.
-    let of = scope_of_columns(&table, vec![(table.clone(), TypeSpec::plain(kind))]);
-    let node = FromNode::Leaf(FromTable::Series(series), start..start + 1);
+    if series.is_numbered {
+        columns.push((ORDINALITY.to_string(), TypeSpec::plain(SqlType::Int8)));
+    }
+    let table = alias.map_or_else(|| series.name.clone(), |alias| name_of(&alias.name));
+    let of = scope_of_columns(&table, columns);
+    let places = start..start + of.columns.len();
+    let node = FromNode::Leaf(FromTable::Series(series), places);
     Ok((node, placed(of, alias, start)?))
 }
 
 impl Series {
+    /// The expressions over the rows before it.
+    pub fn parts(&self) -> Vec<&Expr> {
+        let parts = self.of.iter().flat_map(|of| match of {
+            SeriesOf::Numbers { from, to, step } => vec![from, to, step],
+            SeriesOf::Elements(expr, _) | SeriesOf::Value(expr) => vec![expr],
+        });
+        parts.collect()
+    }
+
     /// Calls `each` with the rows; `before` is the row of what stands before it in `FROM`.
     ///
     /// # Errors
@@ -188,16 +216,49 @@ impl Series {
         with: &Environment<'_>,
         each: EachRow<'_>,
     ) -> Result<(), SqlError> {
+        let mut sides = Vec::with_capacity(self.of.len());
+        for of in &self.of {
+            sides.push(of.values(before, with)?);
+        }
+        let mut row = Vec::with_capacity(self.of.len() + 1);
+        for number in 1.. {
+            row.clear();
+            let mut is_row = false;
+            for side in &mut sides {
+                let value = side.next();
+                is_row |= value.is_some();
+                row.push(value.unwrap_or(Value::Null));
+            }
+            if self.is_numbered {
+                row.push(Value::Int(number));
+            }
+            if !is_row || !each(&Values(&row))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values that a function gives, one after the other.
+enum Given {
+    Numbers { now: i128, to: i128, step: i128 },
+    Values(std::vec::IntoIter<Value>),
+}
+
+impl SeriesOf {
+    fn values(&self, before: &dyn InputRow, with: &Environment<'_>) -> Result<Given, SqlError> {
+        let of = |values: Vec<Value>| Ok(Given::Values(values.into_iter()));
         let (from, to, step) = match self {
-            Series::Numbers { from, to, step } => (from, to, step),
-            Series::Elements(array, kind) => {
+            SeriesOf::Numbers { from, to, step } => (from, to, step),
+            SeriesOf::Elements(array, kind) => {
                 let array = array.evaluate(before, with)?.into_value();
                 let Value::Text(array) = array else {
-                    return Ok(());
+                    return of(Vec::new());
                 };
-                let values = crate::values::arrays::values(&array, *kind)?;
-                return each_of(values.chunks(1), each);
+                return of(crate::values::arrays::values(&array, *kind)?);
             }
+            SeriesOf::Value(expr) => return of(vec![expr.evaluate(before, with)?.into_value()]),
         };
         let whole = |expr: &Expr| {
             Ok::<_, SqlError>(match expr.evaluate(before, with)?.as_ref() {
@@ -205,22 +266,28 @@ impl Series {
                 _ => None,
             })
         };
-        let (Some(from), Some(to), Some(step)) = (whole(from)?, whole(to)?, whole(step)?) else {
-            return Ok(());
+        let (Some(now), Some(to), Some(step)) = (whole(from)?, whole(to)?, whole(step)?) else {
+            return of(Vec::new());
         };
-        if step == 0 {
-            return Err(SqlError::new(
-                code::INVALID_PARAMETER_VALUE,
-                "step size cannot equal zero",
-            ));
+        match step {
+            0 => Err(no_step()),
+            _ => Ok(Given::Numbers { now, to, step }),
         }
-        let mut now = from;
-        while (step > 0 && now <= to) || (step < 0 && now >= to) {
-            if !each(&Values(&[Value::Int(now)]))? {
-                break;
+    }
+}
+
+impl Iterator for Given {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Given::Numbers { now, to, step } => {
+                let is_there = (*step > 0 && now <= to) || (*step < 0 && now >= to);
+                let value = Value::Int(*now);
+                *now += *step;
+                is_there.then_some(value)
             }
-            now += step;
+            Given::Values(values) => values.next(),
         }
-        Ok(())
     }
 }

@@ -115,13 +115,25 @@ pub(crate) enum JoinKind {
     Full,
 }
 
-/// Rows of one value each that a function gives.
+/// Rows that functions give, side by side: with nulls where one has ended before another.
 #[derive(Clone, Debug)]
-pub(crate) enum Series {
+pub(crate) struct Series {
+    /// The function's name.
+    pub name: String,
+    pub of: Vec<SeriesOf>,
+    /// True if the number of each row stands behind its values.
+    pub is_numbered: bool,
+}
+
+/// Values that a function gives, each in a row.
+#[derive(Clone, Debug)]
+pub(crate) enum SeriesOf {
     /// `generate_series`: whole numbers from one to another, by steps.
     Numbers { from: Expr, to: Expr, step: Expr },
-    /// `unnest`: the elements of an array, and their type.
+    /// The elements of an array, and their type.
     Elements(Expr, SqlType),
+    /// One value.
+    Value(Expr),
 }
 
 /// A query some of whose columns are arrays whose elements become rows.

@@ -32,6 +32,8 @@ enum Bad {
     Field,
     /// Its month or day is out of range, which it may not be in another order.
     MonthOrDay,
+    /// No place has this name.
+    Place(String),
     /// Its zone is too far from UTC.
     Zone,
     /// PostgreSQL reads it, and it is not supported.
@@ -61,6 +63,10 @@ impl Bad {
                 code::INVALID_TIME_ZONE,
                 format!("time zone displacement out of range: \"{text}\""),
             ),
+            Bad::Place(name) => SqlError::new(
+                code::INVALID_PARAMETER_VALUE,
+                format!("time zone \"{}\" not recognized", name.to_lowercase()),
+            ),
             Bad::Unsupported(message) => SqlError::unsupported(message),
         }
     }
@@ -76,17 +82,17 @@ fn out_of_range(what: &str, text: &str) -> SqlError {
 /// Reads a date, a time of the day or a timestamp.
 ///
 /// # Errors
-/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `0A000` for named zones, infinities, and
-/// words for the present.
+/// `22007` for a text of another form, `22008` and `22009` for fields out of range, `22023` for zones that there are not,
+/// `0A000` for infinities, words for the present, and zones of places in a time without a day.
 #[inline(never)]
 pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let bad = |bad: Bad| bad.of(kind, text);
     if kind == SqlType::Time {
         return time_only::decode(text).map(Value::Time).map_err(bad);
     }
-    let parts = match decode::decode(text).map_err(bad)? {
-        Decoded::Epoch => Parts::epoch(),
-        Decoded::Parts(parts) => parts,
+    let (parts, place) = match decode::decode(text).map_err(bad)? {
+        Decoded::Epoch => (Parts::epoch(), None),
+        Decoded::Parts(parts, place) => (parts, place),
     };
     let day = || days_of(parts.year, parts.month as u32, parts.day as u32);
     if kind == SqlType::Date {
@@ -101,10 +107,21 @@ pub(super) fn read(kind: SqlType, text: &str) -> Result<Value, SqlError> {
     let micros = day().and_then(|day| {
         let midnight = day.checked_mul(DAY)?;
         let clock = parts.clock() + i64::from(zone) * SECOND;
-        midnight
-            .checked_add(clock)
-            .filter(|&micros| micros >= FIRST)
+        let micros = midnight.checked_add(clock)?;
+        let micros = match (&place, kind) {
+            (Some(place), SqlType::Timestamptz) => place.moment(micros)?,
+            _ => micros,
+        };
+        Some(micros).filter(|&micros| micros >= FIRST)
     });
     let micros = micros.ok_or_else(|| out_of_range("timestamp", &shortened(text)))?;
     Ok(Value::Timestamp(micros))
+}
+
+/// Seconds east of UTC of the zone of an abbreviation.
+pub(crate) fn zone_abbreviation(name: &str) -> Option<i32> {
+    match words::word(name) {
+        words::Word::Zone(east, _) => Some(east),
+        _ => None,
+    }
 }

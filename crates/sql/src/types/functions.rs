@@ -33,7 +33,7 @@ pub(crate) struct Numbers {
 }
 
 /// Types, what the names of their functions begin with, and the numbers of those that read and write texts and bytes.
-const OWN: [(SqlType, &str, [u32; 4]); 25] = [
+const OWN: [(SqlType, &str, [u32; 4]); 27] = [
     (SqlType::Bool, "bool", [1242, 1243, 2436, 2437]),
     (SqlType::Bytea, "bytea", [1244, 31, 2412, 2413]),
     (SqlType::OneChar, "char", [1245, 33, 2434, 2435]),
@@ -59,16 +59,19 @@ const OWN: [(SqlType, &str, [u32; 4]); 25] = [
     (SqlType::Numeric, "numeric_", [1701, 1702, 2460, 2461]),
     (SqlType::Regclass, "regclass", [2218, 2219, 2452, 2453]),
     (SqlType::Void, "void_", [2298, 2299, 3120, 3121]),
+    (SqlType::Interval, "interval_", [1160, 1161, 2478, 2479]),
     (SqlType::Uuid, "uuid_", [2952, 2953, 2961, 2962]),
     (SqlType::Json, "json_", [321, 322, 323, 324]),
+    (SqlType::Jsonb, "jsonb_", [3806, 3804, 3805, 3803]),
     (SqlType::Int2Vector, "int2vector", [40, 41, 2410, 2411]),
     (SqlType::OidVector, "oidvector", [54, 55, 2420, 2421]),
 ];
 
 /// Types with a length or digits, and the first of the two functions that read and write these.
-const WITH_MODIFIERS: [(SqlType, &str, u32); 6] = [
+const WITH_MODIFIERS: [(SqlType, &str, u32); 7] = [
     (SqlType::Timestamp, "timestamp", 2905),
     (SqlType::Timestamptz, "timestamptz", 2907),
+    (SqlType::Interval, "interval", 2903),
     (SqlType::Time, "time", 2909),
     (SqlType::Char, "bpchar", 2913),
     (SqlType::Varchar, "varchar", 2915),
@@ -118,8 +121,8 @@ pub(crate) fn all() -> Vec<TypeFunction> {
     };
     let arrays = (ANY_ARRAY, "array_", ARRAYS, [true; 4]);
     let own = OWN.iter().map(|(kind, prefix, numbers)| {
-        let is_date = kind.category() == 'D' || *kind == SqlType::Regclass;
-        let is_time = *kind == SqlType::Time;
+        let is_time = matches!(kind, SqlType::Time | SqlType::Interval);
+        let is_date = is_time || kind.category() == 'D' || *kind == SqlType::Regclass;
         // The encoding of texts is a setting.
         let is_text = kind.is_text() && !matches!(kind, SqlType::OneChar | SqlType::Unknown);
         let stable = [is_date, is_date && !is_time, is_text, is_text];
@@ -186,7 +189,7 @@ pub(crate) fn layout(kind: SqlType) -> (bool, &'static str, &'static str) {
     let element = kind.element().filter(|_| !kind.is_vector());
     let align = match element.unwrap_or(kind).size() {
         _ if matches!(kind, SqlType::Name | SqlType::Uuid | SqlType::Unknown) => "c",
-        8 => "d",
+        8 | 16 => "d",
         2 if element.is_none() => "s",
         1 if element.is_none() => "c",
         _ => "i",

@@ -67,9 +67,14 @@ impl TypeSpec {
                 };
                 moment(kind, *digits)
             }
+            DataType::Interval {
+                fields: None,
+                precision: None,
+            } => plain(SqlType::Interval),
             DataType::Uuid => plain(SqlType::Uuid),
             DataType::Regclass => plain(SqlType::Regclass),
             DataType::JSON => plain(SqlType::Json),
+            DataType::JSONB => plain(SqlType::Jsonb),
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 let element = TypeSpec::of_data_type(element)?;
                 let is_dimension = element.kind.element().is_some();

@@ -1,6 +1,7 @@
 //! Numbers and dates: what operators compute, by the rules of PostgreSQL's types: whole numbers are checked against
 //! their width, a `numeric` has up to 38 digits.
 
+use super::intervals::Interval;
 use crate::error::{SqlError, code};
 use crate::types::SqlType;
 use sardonyx::schema::{Value, ValueRef};
@@ -36,89 +37,6 @@ pub(crate) enum Arithmetic {
     DateDifference,
     DateAdd,
     DateSubtract,
-}
-
-/// A span of time: months, days and microseconds, which do not add up to each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Interval {
-    pub months: i32,
-    pub days: i32,
-    pub micros: i64,
-}
-
-impl Interval {
-    pub fn negated(self) -> Interval {
-        Interval {
-            months: self.months.saturating_neg(),
-            days: self.days.saturating_neg(),
-            micros: self.micros.saturating_neg(),
-        }
-    }
-
-    /// Reads `1 day`, `2 hours 30 minutes`, `-1 mon`, `01:30:00`.
-    pub fn parse(text: &str) -> Option<Interval> {
-        let mut interval = Interval::default();
-        let mut words = text.split_whitespace().peekable();
-        words.peek()?;
-        while let Some(word) = words.next() {
-            if word.contains(':') {
-                let (negative, clock) = match word.strip_prefix('-') {
-                    Some(clock) => (true, clock),
-                    None => (false, word),
-                };
-                let mut parts = clock.split(':');
-                let hours: i64 = parts.next()?.parse().ok()?;
-                let minutes: i64 = parts.next()?.parse().ok()?;
-                let seconds: f64 = parts.next().map_or(Some(0.0), |s| s.parse().ok())?;
-                let micros = hours
-                    .checked_mul(3600)?
-                    .checked_add(minutes.checked_mul(60)?)?
-                    .checked_mul(1_000_000)?
-                    .checked_add((seconds * 1e6).round() as i64)?;
-                let micros = if negative { -micros } else { micros };
-                interval.micros = interval.micros.checked_add(micros)?;
-                continue;
-            }
-            let at = word.find(|c: char| c.is_ascii_alphabetic());
-            let (number, unit) = match at {
-                Some(at) => word.split_at(at),
-                None => (word, words.next()?),
-            };
-            interval.add(number.parse().ok()?, unit)?;
-        }
-        Some(interval)
-    }
-
-    fn add(&mut self, number: f64, unit: &str) -> Option<()> {
-        if !number.is_finite() || number.abs() > 1e12 {
-            return None;
-        }
-        let unit = unit.to_ascii_lowercase();
-        let months = |factor: f64| (number * factor).round() as i32;
-        match unit.trim_end_matches('s') {
-            "year" | "yr" | "y" => self.months = self.months.checked_add(months(12.0))?,
-            "mon" | "month" => self.months = self.months.checked_add(months(1.0))?,
-            "week" | "w" => self.days = self.days.checked_add((number * 7.0).round() as i32)?,
-            "day" | "d" => {
-                let whole = number.trunc();
-                self.days = self.days.checked_add(whole as i32)?;
-                let rest = ((number - whole) * DAY as f64).round() as i64;
-                self.micros = self.micros.checked_add(rest)?;
-            }
-            unit => {
-                let factor = match unit {
-                    "hour" | "hr" | "h" => 3600e6,
-                    "minute" | "min" | "m" => 60e6,
-                    "second" | "sec" | "" => 1e6,
-                    "millisecond" | "msec" => 1e3,
-                    "microsecond" | "usec" => 1.0,
-                    _ => return None,
-                };
-                self.micros = self.micros.checked_add((number * factor).round() as i64)?;
-            }
-        }
-        Some(())
-    }
 }
 
 #[cold]

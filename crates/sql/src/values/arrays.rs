@@ -7,7 +7,7 @@
 //! Source: PostgreSQL's documentation, 8.15 and 9.19.
 
 mod functions;
-mod order;
+pub(crate) mod order;
 mod reading;
 
 pub(crate) use functions::{

@@ -1,6 +1,8 @@
 //! Values from one type to another: `cast`, `::`, and what is assigned to a column.
 
 use super::arithmetic::{DAY, decimal_of, decimal_of_float, float_of, within};
+use super::intervals::Interval;
+use super::json_tree::Json;
 use crate::error::{SqlError, code};
 use crate::text::{decode_text, invalid, text_of};
 use crate::types::{FREE_SCALE, SqlType, TypeSpec};
@@ -50,6 +52,12 @@ pub(crate) fn can_cast(from: SqlType, to: SqlType, how: Coercion) -> bool {
     }
     match (from, to) {
         (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => true,
+        (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => {
+            how >= Coercion::Assignment
+        }
+        (SqlType::Jsonb, to) if to == Bool || to.is_number() => how == Coercion::Explicit,
+        (Time, SqlType::Interval) => true,
+        (SqlType::Interval, Time) => how >= Coercion::Assignment,
         (Timestamptz, Timestamp) | (Timestamp | Timestamptz, Date | Time) => {
             how >= Coercion::Assignment
         }
@@ -86,6 +94,25 @@ pub(crate) fn cast(
         (from.element(), to.kind.element(), value)
     {
         return super::arrays::cast(text, of, element);
+    }
+    if let (SqlType::Interval, SqlType::Time, ValueRef::Text(text)) = (from, to.kind, value) {
+        let time = Interval::known(text).micros.rem_euclid(DAY);
+        return Ok(with_fraction(Value::Time(time), to));
+    }
+    if let (SqlType::Jsonb, SqlType::Bool, ValueRef::Text(text)) = (from, to.kind, value) {
+        return match Json::known(text) {
+            Json::Bool(value) => Ok(Value::Bool(value)),
+            other => Err(not_of_json(&other, to.kind)),
+        };
+    }
+    if let (SqlType::Jsonb, true, ValueRef::Text(text)) = (from, to.kind.is_number(), value) {
+        return match Json::known(text) {
+            Json::Number(number) => {
+                let number = decode_text(SqlType::Numeric, &number)?;
+                cast(number.as_ref(), SqlType::Numeric, to, explicit)
+            }
+            other => Err(not_of_json(&other, to.kind)),
+        };
     }
     if let ValueRef::Text(text) = value {
         let value = decode_text(to.kind, text)?;
@@ -139,6 +166,14 @@ pub(crate) fn cast(
             },
             _ => Err(wrong()),
         },
+        SqlType::Interval => match value {
+            ValueRef::Time(micros) => Ok(Interval {
+                micros,
+                ..Interval::default()
+            }
+            .value()),
+            _ => Err(wrong()),
+        },
         SqlType::Bytea => match value {
             ValueRef::Bytes(bytes) => Ok(Value::Bytes(bytes.to_vec())),
             _ => Err(wrong()),
@@ -149,6 +184,23 @@ pub(crate) fn cast(
         },
         _ => Err(wrong()),
     }
+}
+
+/// That a value of JSON is none of a type.
+#[cold]
+fn not_of_json(json: &Json, to: SqlType) -> SqlError {
+    let what = match json {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(_) => "numeric",
+        Json::Text(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    };
+    SqlError::new(
+        code::INVALID_PARAMETER_VALUE,
+        format!("cannot cast jsonb {what} to type {}", to.name()),
+    )
 }
 
 /// A moment with as many digits of a second's fraction as its type has.

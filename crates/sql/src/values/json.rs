@@ -23,7 +23,7 @@ pub(crate) fn check(text: &str) -> Result<(), SqlError> {
     }
 }
 
-fn push_text(text: &str, out: &mut String) {
+pub(crate) fn push_text(text: &str, out: &mut String) {
     out.push('"');
     for character in text.chars() {
         match character {
@@ -60,7 +60,7 @@ pub(crate) fn push_value(
         (ValueRef::Bool(value), _) => out.push_str(if value { "true" } else { "false" }),
         (ValueRef::Float(value), _) if !value.is_finite() => push_text(&text(), out),
         (_, kind) if is_number(kind) => out.push_str(&text()),
-        (ValueRef::Text(text), SqlType::Json) => out.push_str(text),
+        (ValueRef::Text(text), SqlType::Json | SqlType::Jsonb) => out.push_str(text),
         (ValueRef::Text(text), kind) if kind.element().is_some() => {
             let element = kind.element().unwrap_or(SqlType::Text);
             push_array(element, &Array::known(text), out)?;
@@ -115,7 +115,7 @@ pub(crate) fn push_name(
         let error = wrong(format!("argument {number} cannot be null"));
         return Err(error.hint("Object keys should be text."));
     }
-    if kind == SqlType::Json || kind.element().is_some() {
+    if matches!(kind, SqlType::Json | SqlType::Jsonb) || kind.element().is_some() {
         let text = "key value must be scalar, not array, composite, or json";
         return Err(wrong(text.into()));
     }

@@ -7,6 +7,9 @@ pub(crate) mod big;
 pub(crate) mod cast;
 mod comparison;
 pub(crate) mod exact;
+pub(crate) mod intervals;
 pub(crate) mod json;
+pub(crate) mod json_tree;
+pub(crate) mod zones;
 
 pub(crate) use comparison::Comparison;

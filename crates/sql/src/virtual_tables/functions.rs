@@ -207,6 +207,14 @@ fn rows() -> Vec<Row> {
 /// A function's name, its kind in the catalogue, its arguments, its result, and a line for people.
 type Described = (&'static str, &'static str, Vec<Kind>, Kind, &'static str);
 
+/// The type that an aggregate of JSON gives.
+fn json_of(name: &str) -> SqlType {
+    match name.starts_with("jsonb") {
+        true => SqlType::Jsonb,
+        false => SqlType::Json,
+    }
+}
+
 /// Aggregates, an entry for each type of argument that they take.
 fn aggregates() -> impl Iterator<Item = Described> {
     AGGREGATES.into_iter().flat_map(|(name, kind, about)| {
@@ -216,9 +224,9 @@ fn aggregates() -> impl Iterator<Item = Described> {
                 vec![(Vec::new(), result), (vec![Kind::Any], result)]
             }
             AggregateKind::Array => vec![(vec![Kind::Element], Kind::Array)],
-            AggregateKind::JsonArray => vec![(vec![Kind::Any], Kind::Of(SqlType::Json))],
+            AggregateKind::JsonArray => vec![(vec![Kind::Any], Kind::Of(json_of(name)))],
             AggregateKind::JsonObject => {
-                vec![(vec![Kind::Any, Kind::Any], Kind::Of(SqlType::Json))]
+                vec![(vec![Kind::Any, Kind::Any], Kind::Of(json_of(name)))]
             }
             AggregateKind::Texts => {
                 let text = Kind::Of(Text);

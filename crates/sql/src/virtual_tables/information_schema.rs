@@ -119,7 +119,10 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         Value::Int(at as i128 + 1),
         Value::Null,
         yes(true),
-        text(spec.kind.name()),
+        text(match spec.kind.element() {
+            Some(_) => "ARRAY",
+            None => spec.kind.name(),
+        }),
         int(spec.length().map(|length| length as i128)),
         int(bits),
         int(digits.map(|(_, scale)| scale.into()).or(bits.map(|_| 0))),

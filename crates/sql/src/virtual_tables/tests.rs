@@ -119,6 +119,12 @@ const COLUMNS: [(&str, &str); 39] = [
     ),
     ("pg_shdescription", "objoid classoid description"),
     (
+        "pg_stat_activity",
+        "datid datname pid leader_pid usesysid usename application_name client_addr client_hostname \
+         client_port backend_start xact_start query_start state_change wait_event_type wait_event state \
+         backend_xid backend_xmin query_id query backend_type",
+    ),
+    (
         "pg_statistic_ext",
         "oid stxrelid stxname stxnamespace stxowner stxstattarget stxkeys stxkind stxexprs",
     ),

@@ -101,6 +101,13 @@ impl Function {
         match (&*self.name, at, kind) {
             ("extract" | "date_part", 0, _) if self.arguments[1].starts_with("time") => "'hour'",
             ("extract" | "date_part" | "date_trunc", 0, _) => "'day'",
+            ("timezone", 0, "text") | ("date_trunc", 2, _) | ("make_timestamptz", 6, _) => {
+                "'Europe/Berlin'::text"
+            }
+            ("timezone", 0, _) => "interval '2 hours'",
+            ("regexp_replace", 3, _) => "'gi'::text",
+            ("regexp_like" | "regexp_match", 2, _) => "'i'::text",
+            ("regexp_split_to_array" | "regexp_split_to_table", 2, _) => "'i'::text",
             ("current_setting" | "set_config", 0, _) => "'statement_timeout'",
             ("set_config", 1, _) => "'0'",
             ("pg_get_serial_sequence", 0, _) => "'t'",
@@ -118,6 +125,16 @@ impl Function {
             (_, _, "time without time zone") => "time '12:34:56'",
             (_, _, "timestamp without time zone") => "timestamp '2024-02-29 12:34:56'",
             (_, _, "timestamp with time zone") => "timestamptz '2024-02-29 12:34:56+00'",
+            (name, _, "json" | "jsonb") => {
+                let value = if name.ends_with("keys") {
+                    "{\"a\": 1}"
+                } else {
+                    "[1, 2]"
+                };
+                return format!("'{value}'::{kind}");
+            }
+            (_, _, "text[]") => "array['0']",
+            (_, _, "interval") => "interval '1 day 02:00:00'",
             (_, _, "uuid") => "'00000000-0000-4000-8000-000000000000'::uuid",
             (_, _, "text" | "character") => return format!("'abc'::{kind}"),
             (_, _, number) => return format!("2::{number}"),

@@ -213,10 +213,15 @@ select 'epoch allballs'::timestamp
 statement error 22008
 select 'epoch 23:00 PM'::timestamp
 
-# Zones with a name, infinities and words for the present are refused by name.
+query
+select '2024-07-01 10:00 America/New_York'::timestamptz
+----
+2024-07-01 14:00:00+00
+
+# Infinities, words for the present, and places in a time without a day are refused by name.
 
 statement error 0A000
-select '2024-07-01 10:00 America/New_York'::timestamptz
+select '10:00 America/New_York'::time
 ----
 the time zone "America/New_York" is not supported: write its distance from UTC, such as +02:00
 

@@ -163,7 +163,9 @@ select * from unnest('{a,b}'::text[]) order by 1 desc
 b
 a
 
-statement error 0A000
+query
 select generate_series(1, 3)
 ----
-generate_series gives rows: it is supported in FROM only
+1
+2
+3

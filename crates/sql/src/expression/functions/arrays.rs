@@ -1,7 +1,10 @@
 //! Functions of arrays, and those that stand for operators of arrays.
 
 use super::definition::*;
+use crate::error::{SqlError, code};
 use crate::expression::Comparison;
+use crate::types::SqlType;
+use crate::values::arithmetic::decimal_of;
 use crate::values::arrays;
 use sardonyx::schema::Value;
 
@@ -21,8 +24,16 @@ pub(super) static TABLE: &[Definition] = functions! {
     array_upper(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::bound_at(a.text(0), a.int(1), true)), "last subscript of a dimension";
     cardinality(ARRAY) -> INT4, |a, _| int(arrays::elements(a.text(0)).len()), "number of elements";
     generate_subscripts(ARRAY, INT4) -> INT4, |a, _| Ok(arrays::subscripts(a.text(0), a.int(1))), "rows of the subscripts of a dimension", rows;
+    generate_series(INT4, INT4) -> INT4, series, "rows of the numbers from one to another", rows;
+    generate_series(INT4, INT4, INT4) -> INT4, series, "rows of the numbers from one to another by steps", rows;
+    generate_series(INT8, INT8) -> INT8, series, "rows of the numbers from one to another", rows;
+    generate_series(INT8, INT8, INT8) -> INT8, series, "rows of the numbers from one to another by steps", rows;
+    generate_series(NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another", rows;
+    generate_series(NUMERIC, NUMERIC, NUMERIC) -> NUMERIC, decimal_series, "rows of the numbers from one to another by steps", rows;
     string_to_array(TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators", on_null;
     string_to_array(TEXT, TEXT, TEXT) -> TEXTS, |a, _| split(a), "parts of a text between separators; those that are the last text are null", on_null;
+    string_to_table(TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators", on_null, rows;
+    string_to_table(TEXT, TEXT, TEXT) -> TEXT, |a, _| split(a), "rows of the parts of a text between separators; those that are the last text are null", on_null, rows;
     unnest(ARRAY) -> ELEMENT, |a, _| text(a.text(0)), "rows of the elements", rows;
 };
 
@@ -50,6 +61,88 @@ fn joined(a: Arguments<'_>, _: &crate::expression::Environment<'_>) -> Answer {
 fn split(a: Arguments<'_>) -> Answer {
     let of = |text| arrays::split(text, a.given_text(1), a.given_text(2));
     Ok(a.given_text(0).map_or(Value::Null, of))
+}
+
+/// The most bytes of a series that is kept before its rows are given.
+const SERIES_BYTES_MAX: usize = 256 << 20;
+
+/// Appends a number to those of a series.
+///
+/// # Errors
+/// `53200` if it takes too much memory.
+fn append(series: &mut String, number: &str) -> Result<(), SqlError> {
+    series.push(if series.is_empty() { '{' } else { ',' });
+    series.push_str(number);
+    match series.len() > SERIES_BYTES_MAX {
+        true => Err(SqlError::new(
+            code::OUT_OF_MEMORY,
+            format!(
+                "a series in the list of SELECT has more than {} MiB",
+                SERIES_BYTES_MAX >> 20
+            ),
+        )
+        .hint("Call generate_series in FROM.")),
+        false => Ok(()),
+    }
+}
+
+/// That a series would not come to an end.
+pub(crate) fn no_step() -> SqlError {
+    SqlError::new(code::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
+}
+
+fn array_of(mut series: String) -> Answer {
+    series.push_str(if series.is_empty() { "{}" } else { "}" });
+    text(series)
+}
+
+fn series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
+    let (mut now, to, step) = (a.int(0), a.int(1), a.given_int(2).unwrap_or(1));
+    if step == 0 {
+        return Err(no_step());
+    }
+    let mut numbers = String::new();
+    while (step > 0 && now <= to) || (step < 0 && now >= to) {
+        with.context.look_at_row()?;
+        append(&mut numbers, &now.to_string())?;
+        let Some(next) = now.checked_add(step) else {
+            break;
+        };
+        now = next;
+    }
+    array_of(numbers)
+}
+
+fn decimal_series(a: Arguments<'_>, with: &crate::expression::Environment<'_>) -> Answer {
+    let of = |at| decimal_of(a.value(at)).unwrap_or((1, 0));
+    let (from, to, step) = (of(0), of(1), of(2));
+    // All are written with as many digits as the one that has the most; the first is as it is given.
+    let scale = from.1.max(to.1).max(step.1);
+    let units = |(units, digits): (i128, u8)| {
+        let more = 10_i128.checked_pow(u32::from(scale - digits));
+        let units = more.and_then(|more| units.checked_mul(more));
+        units.ok_or_else(|| SqlError::new(code::OUT_OF_RANGE, "numeric field overflow"))
+    };
+    let (first, to, by) = (units(from)?, units(to)?, units(step)?);
+    if by == 0 {
+        return Err(no_step());
+    }
+    let (mut now, mut shown) = (first, from.1);
+    let mut numbers = String::new();
+    while (by > 0 && now <= to) || (by < 0 && now >= to) {
+        with.context.look_at_row()?;
+        let less = 10_i128.pow(u32::from(scale - shown));
+        let mut number = String::new();
+        let value = Value::Decimal(now / less, shown);
+        crate::text::encode_text(SqlType::Numeric, &value.as_ref(), &mut number);
+        append(&mut numbers, &number)?;
+        shown = from.1.max(step.1);
+        let Some(next) = now.checked_add(by) else {
+            break;
+        };
+        now = next;
+    }
+    array_of(numbers)
 }
 
 /// `ARRAY[…]`: the number of the elements' type, and the elements.

@@ -366,9 +366,6 @@ fn written(name: &str, kinds: &[SqlType]) -> String {
 
 #[cold]
 fn unknown(name: &str, kinds: &[SqlType]) -> SqlError {
-    if name == "generate_series" {
-        return SqlError::unsupported("generate_series gives rows: it is supported in FROM only");
-    }
     SqlError::new(
         code::UNKNOWN_FUNCTION,
         format!("function {} does not exist", written(name, kinds)),

@@ -3,6 +3,8 @@
 use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::values::json::{push_name, push_value};
+use crate::values::json_tree::Json;
+use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
     array_to_json(ARRAY) -> JSON, |a, _| to_json(a), "array as JSON", typed;
@@ -10,9 +12,12 @@ pub(super) static TABLE: &[Definition] = functions! {
     json_build_array(ANY) -> JSON, |a, _| array(a), "array of the arguments", variadic, on_null;
     json_build_object() -> JSON, |_, _| text("{}"), "object of names and values in turn";
     json_build_object(ANY) -> JSON, |a, _| object(a), "object of names and values in turn", variadic, on_null;
-    jsonb_build_object() -> JSON, |_, _| text("{}"), "object of names and values in turn, ordered and without doubles";
-    jsonb_build_object(ANY) -> JSON, |a, _| sorted_object(a), "object of names and values in turn, ordered and without doubles", variadic, on_null;
+    jsonb_build_array() -> JSONB, |_, _| text("[]"), "array of the arguments";
+    jsonb_build_array(ANY) -> JSONB, |a, _| in_one_form(array(a)), "array of the arguments", variadic, on_null;
+    jsonb_build_object() -> JSONB, |_, _| text("{}"), "object of names and values in turn";
+    jsonb_build_object(ANY) -> JSONB, |a, _| in_one_form(written(&fields(a, "jsonb_build_object")?, ":")), "object of names and values in turn", variadic, on_null;
     to_json(ELEMENT) -> JSON, |a, _| to_json(a), "value as JSON";
+    to_jsonb(ELEMENT) -> JSONB, |a, _| in_one_form(to_json(a)), "value as `jsonb`";
 };
 
 fn to_json(a: Arguments<'_>) -> Answer {
@@ -65,12 +70,10 @@ fn object(a: Arguments<'_>) -> Answer {
     written(&fields(a, "json_build_object")?, " : ")
 }
 
-fn sorted_object(a: Arguments<'_>) -> Answer {
-    let mut kept: Vec<(String, String)> = Vec::new();
-    for field in fields(a, "jsonb_build_object")? {
-        kept.retain(|(name, _)| *name != field.0);
-        kept.push(field);
+/// JSON as `jsonb` is written.
+fn in_one_form(json: Answer) -> Answer {
+    match json? {
+        Value::Text(json) => Ok(Json::read(&json)?.value()),
+        other => Ok(other),
     }
-    kept.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    written(&kept, ": ")
 }

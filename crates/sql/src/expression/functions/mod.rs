@@ -9,17 +9,24 @@ mod choice;
 mod definition;
 mod encodings;
 mod floats;
+mod intervals;
 mod json;
+mod json_parts;
 mod numbers;
+mod regexes;
 mod session;
 mod texts;
 mod times;
+mod zones;
 
+pub(crate) use arrays::no_step;
 pub(super) use arrays::{COMPARED, ELEMENT_AT, KEY, MADE, ORDINALS};
 pub(super) use catalogue::{TABLE_NAME, TABLE_NUMBER};
 pub(super) use choice::{concatenated, element_number, resolve};
 use definition::Definition;
 pub(crate) use definition::{Function, Kind, Volatility};
+pub(super) use intervals::LENGTH;
+pub(super) use json_parts::{JSON_KEY, PATH, PATH_TEXT};
 pub(super) use numbers::{GREATEST, LEAST};
 pub(crate) use session::NEXT;
 pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
@@ -27,14 +34,18 @@ pub(super) use texts::{MATCHES, MATCHES_ANY_CASE, PADDED, TRIMMED};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static TABLES: [&[Definition]; 9] = [
+static TABLES: [&[Definition]; 13] = [
     texts::TABLE,
+    regexes::TABLE,
     encodings::TABLE,
     numbers::TABLE,
     floats::TABLE,
     times::TABLE,
+    zones::TABLE,
+    intervals::TABLE,
     arrays::TABLE,
     json::TABLE,
+    json_parts::TABLE,
     session::TABLE,
     catalogue::TABLE,
 ];

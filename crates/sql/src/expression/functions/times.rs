@@ -20,7 +20,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     extract(TEXT, DATE) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day: `EXTRACT(part FROM value)`";
     extract(TEXT, TIME) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a time";
     extract(TEXT, TIMESTAMP) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
-    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, _| extract(a.text(0), a.value(1)), "part of a day and time";
+    extract(TEXT, TIMESTAMPTZ) -> NUMERIC, |a, _| extract_zoned(a.text(0), a.value(1)), "part of a day and time";
     localtimestamp() -> TIMESTAMP, now, "when the transaction began", stable;
     make_date(INT4, INT4, INT4) -> DATE, |a, _| make_date(a.int(0), a.int(1), a.int(2)), "of year, month and day";
     make_time(INT4, INT4, FLOAT8) -> TIME, |a, _| make_time(a, 0).map(Value::Time), "of hours, minutes and seconds";
@@ -78,7 +78,7 @@ fn make_time(a: Arguments<'_>, from: usize) -> Result<i64, SqlError> {
     Ok((hours * 60 + minutes) * 60_000_000 + micros as i64)
 }
 
-fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
+pub(super) fn make_timestamp(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
     let days = days_from(a.int(0), a.int(1), a.int(2))?;
     let micros = make_time(a, 3)?;
     let midnight = i64::from(days).checked_mul(DAY);
@@ -174,6 +174,14 @@ fn extract(part: &str, value: ValueRef<'_>) -> Answer {
     }
 }
 
+/// The same of a moment, which is shown in UTC.
+fn extract_zoned(part: &str, value: ValueRef<'_>) -> Answer {
+    match part.to_ascii_lowercase().as_str() {
+        "timezone" | "timezone_hour" | "timezone_minute" => Ok(Value::Decimal(0, 0)),
+        _ => extract(part, value),
+    }
+}
+
 /// The refusal of a part that a time of the day does not have.
 fn not_of_time(part: &str) -> SqlError {
     const OF_DAYS: [&str; 15] = [
@@ -214,7 +222,7 @@ fn iso_week(days: i64) -> (i64, i64) {
     )
 }
 
-fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
+pub(super) fn date_trunc(part: &str, value: ValueRef<'_>) -> Answer {
     let (days, time) = moment(value);
     let (year, month, _) = date_of(days);
     let start = |year, month| days_of(year, month, 1).unwrap_or(days);

@@ -5,6 +5,7 @@ use super::fields::{Field, Kind, fields};
 use super::numbers::{fraction, whole};
 use super::parts::{Decoded, Parts, mask};
 use super::words::{Unit, Word, word};
+use crate::values::zones::Zone;
 
 /// A text on its way to a moment.
 #[derive(Default)]
@@ -14,6 +15,8 @@ struct Reading {
     has_month: bool,
     /// The unit that the word before announced.
     unit: Option<Unit>,
+    /// The place whose zone was named.
+    place: Option<Zone>,
     /// The first moment of 1970, unless a later field says otherwise.
     is_epoch: bool,
 }
@@ -38,7 +41,7 @@ pub(super) fn decode(text: &str) -> Result<Decoded, Bad> {
     reading.end()
 }
 
-/// The refusal of a zone that is named by its place.
+/// The refusal of a zone that is named by its place, for a time without a day.
 pub(super) fn named_zone(name: &str) -> Bad {
     Bad::Unsupported(format!(
         "the time zone \"{name}\" is not supported: write its distance from UTC, such as +02:00"
@@ -102,7 +105,9 @@ impl Reading {
         }
         let unit = self.unit.take();
         if unit.is_none() && !text.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(named_zone(text));
+            let place = Zone::of_place(text);
+            self.place = Some(place.ok_or_else(|| Bad::Place(text.to_string()))?);
+            return Ok(mask::ZONE);
         }
         // A time without colons, and a zone.
         if unit.is_some_and(|unit| unit != Unit::Time) || self.found & mask::TIME == mask::TIME {
@@ -248,7 +253,10 @@ impl Reading {
                 self.unit = Some(unit);
                 0
             }
-            Word::Unknown => return Err(Bad::Format),
+            Word::Unknown => {
+                self.place = Some(Zone::of_place(text).ok_or(Bad::Format)?);
+                mask::ZONE
+            }
         }))
     }
 
@@ -263,7 +271,7 @@ impl Reading {
         }
         let has_only_daylight = self.found & (mask::ZONE | mask::DAYLIGHT) == mask::DAYLIGHT;
         match self.found & mask::DATE == mask::DATE && !has_only_daylight {
-            true => Ok(Decoded::Parts(self.parts)),
+            true => Ok(Decoded::Parts(self.parts, self.place)),
             false => Err(Bad::Format),
         }
     }

@@ -1,6 +1,7 @@
 //! The parts of a moment as they are found, and which of them are there.
 
 use super::Bad;
+use crate::values::zones::Zone;
 use sardonyx_rows::value_text::{date_of, days_of};
 
 /// Which parts are there, as bits.
@@ -26,8 +27,8 @@ pub(super) mod mask {
 
 /// A text as read.
 pub(super) enum Decoded {
-    /// Parts of a date and a time.
-    Parts(Parts),
+    /// Parts of a date and a time, and the place whose zone was named.
+    Parts(Parts, Option<Zone>),
     /// The first moment of 1970.
     Epoch,
 }

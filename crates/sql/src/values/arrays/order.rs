@@ -5,6 +5,8 @@ use super::Array;
 use crate::error::SqlError;
 use crate::text::decode_text;
 use crate::types::SqlType;
+use crate::values::intervals::Interval;
+use crate::values::json_tree::Json;
 use sardonyx::schema::Value;
 
 const END: u8 = 0;
@@ -23,7 +25,11 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
             None => key.push(NULL),
             Some(text) => {
                 key.push(ELEMENT);
-                push(&decode_text(kind, text)?, &mut key);
+                match kind {
+                    SqlType::Jsonb => push_bytes(&Json::known(text).key(), &mut key),
+                    SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
+                    _ => push(&decode_text(kind, text)?, &mut key),
+                }
             }
         }
     }
@@ -40,16 +46,19 @@ fn push_number(number: i128, key: &mut Vec<u8>) {
     key.extend((number as u128 ^ 1 << 127).to_be_bytes());
 }
 
+/// Appends a decimal.
+pub(crate) fn push_decimal(units: i128, scale: u8, key: &mut Vec<u8>) {
+    let power = 10_i128.checked_pow(scale.into()).unwrap_or(i128::MAX);
+    push_number(units.div_euclid(power), key);
+    let zeros = 10_u128.pow(38 - u32::from(scale).min(38));
+    key.extend((units.rem_euclid(power) as u128 * zeros).to_be_bytes());
+}
+
 fn push(value: &Value, key: &mut Vec<u8>) {
     match value {
         Value::Bool(value) => key.push((*value).into()),
         Value::Int(value) => push_number(*value, key),
-        Value::Decimal(units, scale) => {
-            let power = 10_i128.checked_pow((*scale).into()).unwrap_or(i128::MAX);
-            push_number(units.div_euclid(power), key);
-            let zeros = 10_u128.pow(38 - u32::from(*scale).min(38));
-            key.extend((units.rem_euclid(power) as u128 * zeros).to_be_bytes());
-        }
+        Value::Decimal(units, scale) => push_decimal(*units, *scale, key),
         Value::Float(value) => {
             let value = match *value {
                 0.0 => 0.0,
@@ -72,8 +81,8 @@ fn push(value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// Zeros inside are marked, so that the end comes before all that may follow.
-fn push_bytes(bytes: &[u8], key: &mut Vec<u8>) {
+/// Appends bytes. Zeros inside are marked, so that the end comes before all that may follow.
+pub(crate) fn push_bytes(bytes: &[u8], key: &mut Vec<u8>) {
     for byte in bytes {
         key.push(*byte);
         if *byte == 0 {

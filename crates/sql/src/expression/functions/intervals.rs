@@ -1,0 +1,230 @@
+//! Functions of intervals, and those that stand for operators of them.
+
+use super::definition::*;
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::types::SqlType;
+use crate::values::arithmetic::{DAY, float_of, shift};
+use crate::values::intervals::{Interval, out_of_range};
+use sardonyx::schema::{Value, ValueRef};
+use sardonyx_rows::value_text::{date_of, days_of};
+
+pub(super) static TABLE: &[Definition] = functions! {
+    age(TIMESTAMP) -> INTERVAL, age_now, "from a time to the beginning of the transaction's day, in years, months and days", stable;
+    age(TIMESTAMPTZ) -> INTERVAL, age_now, "from a time to the beginning of the transaction's day, in years, months and days", stable;
+    age(TIMESTAMP, TIMESTAMP) -> INTERVAL, |a, _| age(a.value(0), a.value(1)), "from the second time to the first, in years, months and days";
+    age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, |a, _| age(a.value(0), a.value(1)), "from the second time to the first, in years, months and days";
+    date_mi_interval(DATE, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, true), "`date - interval`";
+    date_part(TEXT, INTERVAL) -> FLOAT8, |a, _| Ok(Value::Float(float_of(extract(a)?.as_ref()))), "part of an interval, as a float";
+    date_pl_interval(DATE, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, false), "`date + interval`";
+    date_trunc(TEXT, INTERVAL) -> INTERVAL, |a, _| truncated(a.text(0), of(a, 1)), "without what is smaller than a unit of time";
+    extract(TEXT, INTERVAL) -> NUMERIC, |a, _| extract(a), "part of an interval";
+    interval_div(INTERVAL, FLOAT8) -> INTERVAL, |a, _| of(a, 0).divided(float_of(a.value(1))).map(Interval::value), "`interval / number`";
+    interval_mi(INTERVAL, INTERVAL) -> INTERVAL, |a, _| of(a, 0).plus(of(a, 1), -1).map(Interval::value), "`interval - interval`";
+    interval_mul(INTERVAL, FLOAT8) -> INTERVAL, |a, _| of(a, 0).times(float_of(a.value(1))).map(Interval::value), "`interval * number`";
+    interval_pl(INTERVAL, INTERVAL) -> INTERVAL, |a, _| of(a, 0).plus(of(a, 1), 1).map(Interval::value), "`interval + interval`";
+    interval_um(INTERVAL) -> INTERVAL, |a, _| Interval::default().plus(of(a, 0), -1).map(Interval::value), "`- interval`";
+    justify_days(INTERVAL) -> INTERVAL, |a, _| of(a, 0).with_months_of_days().map(Interval::value), "with 30 days as a month";
+    justify_hours(INTERVAL) -> INTERVAL, |a, _| of(a, 0).with_days_of_time().map(Interval::value), "with 24 hours as a day";
+    justify_interval(INTERVAL) -> INTERVAL, |a, _| of(a, 0).justified().map(Interval::value), "with 24 hours as a day, 30 days as a month, and one sign";
+    make_interval() -> INTERVAL, |a, _| made(a), "of nothing";
+    make_interval(INT4) -> INTERVAL, |a, _| made(a), "of years; all arguments of it may be given by name: `years`, `months`, `weeks`, `days`, `hours`, `mins`, `secs`";
+    make_interval(INT4, INT4) -> INTERVAL, |a, _| made(a), "of years and months";
+    make_interval(INT4, INT4, INT4) -> INTERVAL, |a, _| made(a), "of years, months and weeks";
+    make_interval(INT4, INT4, INT4, INT4) -> INTERVAL, |a, _| made(a), "of years, months, weeks and days";
+    make_interval(INT4, INT4, INT4, INT4, INT4) -> INTERVAL, |a, _| made(a), "of years, months, weeks, days and hours";
+    make_interval(INT4, INT4, INT4, INT4, INT4, INT4) -> INTERVAL, |a, _| made(a), "of years, months, weeks, days, hours and minutes";
+    make_interval(INT4, INT4, INT4, INT4, INT4, INT4, FLOAT8) -> INTERVAL, |a, _| made(a), "of years, months, weeks, days, hours, minutes and seconds";
+    time_mi_interval(TIME, INTERVAL) -> TIME, |a, _| moved(a, SqlType::Time, true), "`time - interval`";
+    time_mi_time(TIME, TIME) -> INTERVAL, |a, _| difference(a), "`time - time`";
+    time_pl_interval(TIME, INTERVAL) -> TIME, |a, _| moved(a, SqlType::Time, false), "`time + interval`";
+    timestamp_mi(TIMESTAMP, TIMESTAMP) -> INTERVAL, |a, _| difference(a), "`timestamp - timestamp`";
+    timestamp_mi_interval(TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, true), "`timestamp - interval`";
+    timestamp_pl_interval(TIMESTAMP, INTERVAL) -> TIMESTAMP, |a, _| moved(a, SqlType::Timestamp, false), "`timestamp + interval`";
+    timestamptz_mi(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, |a, _| difference(a), "`timestamptz - timestamptz`";
+    timestamptz_mi_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, _| moved(a, SqlType::Timestamptz, true), "`timestamptz - interval`", stable;
+    timestamptz_pl_interval(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ, |a, _| moved(a, SqlType::Timestamptz, false), "`timestamptz + interval`", stable;
+    timezone(INTERVAL, TIMESTAMP) -> TIMESTAMPTZ, |a, _| zoned(a, false), "moment of a local time, at a distance from UTC";
+    timezone(INTERVAL, TIMESTAMPTZ) -> TIMESTAMP, |a, _| zoned(a, true), "local time at a moment, at a distance from UTC";
+};
+
+/// What intervals are compared by, and told apart.
+pub(crate) static LENGTH: Definition = Definition::new(
+    "interval_length",
+    &[INTERVAL],
+    INT8,
+    |a, _| Ok(Value::Int(of(a, 0).length())),
+    "",
+);
+
+fn of(a: Arguments<'_>, at: usize) -> Interval {
+    Interval::known(a.text(at))
+}
+
+fn moved(a: Arguments<'_>, kind: SqlType, back: bool) -> Answer {
+    let by = of(a, 1);
+    let by = if back { by.negated() } else { by };
+    shift(a.value(0), &by, kind)
+}
+
+fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
+    let by = of(a, 0);
+    if by.months != 0 || by.days != 0 {
+        return Err(SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("interval time zone \"{by}\" must not include months or days"),
+        ));
+    }
+    let by = if is_east { by } else { by.negated() };
+    shift(a.value(1), &by, SqlType::Timestamp)
+}
+
+/// Of times of a day, and of moments, which have days.
+fn difference(a: Arguments<'_>) -> Answer {
+    let micros = |value| match value {
+        ValueRef::Timestamp(micros) | ValueRef::Time(micros) => i128::from(micros),
+        _ => 0,
+    };
+    let between = micros(a.value(0)) - micros(a.value(1));
+    let interval = Interval::of_parts(0, 0, between)?;
+    interval.with_days_of_time().map(Interval::value)
+}
+
+fn age_now(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let today = with.context.transaction_started.div_euclid(DAY) * DAY;
+    age(ValueRef::Timestamp(today), a.value(0))
+}
+
+/// Years, months and days from the second time to the first, as a calendar has them.
+fn age(to: ValueRef<'_>, from: ValueRef<'_>) -> Answer {
+    let (ValueRef::Timestamp(to), ValueRef::Timestamp(from)) = (to, from) else {
+        return Ok(Value::Null);
+    };
+    let parts = |micros: i64| {
+        let (year, month, day) = date_of(micros.div_euclid(DAY));
+        (
+            year * 12 + i64::from(month) - 1,
+            i64::from(day),
+            micros.rem_euclid(DAY),
+        )
+    };
+    let is_back = to < from;
+    let (late, early) = if is_back { (from, to) } else { (to, from) };
+    let ((late_month, late_day, late_time), (month, day, time)) = (parts(late), parts(early));
+    let (mut months, mut days, mut micros) = (late_month - month, late_day - day, late_time - time);
+    if micros < 0 {
+        (micros, days) = (micros + DAY, days - 1);
+    }
+    if days < 0 {
+        // The days of the earlier month.
+        let first = |month: i64| days_of(month.div_euclid(12), month.rem_euclid(12) as u32 + 1, 1);
+        let of_month = match (first(month), first(month + 1)) {
+            (Some(first), Some(next)) => next - first,
+            _ => return Err(out_of_range()),
+        };
+        (days, months) = (days + of_month, months - 1);
+    }
+    let sign = if is_back { -1 } else { 1 };
+    let interval = Interval::of_parts(
+        i128::from(months * sign),
+        i128::from(days * sign),
+        i128::from(micros * sign),
+    );
+    interval.map(Interval::value)
+}
+
+fn made(a: Arguments<'_>) -> Answer {
+    let part = |at| i128::from(a.int(at));
+    let seconds = match a.value(6) {
+        ValueRef::Null => 0.0,
+        seconds => float_of(seconds) * 1e6,
+    };
+    if !seconds.is_finite() {
+        return Err(out_of_range());
+    }
+    let minutes = part(4) * 60 + part(5);
+    let micros = minutes * 60_000_000 + seconds.round_ties_even() as i128;
+    let made = Interval::of_parts(part(0) * 12 + part(1), part(2) * 7 + part(3), micros);
+    made.map(Interval::value)
+}
+
+fn unit(part: &str) -> String {
+    part.trim_matches('"').to_ascii_lowercase()
+}
+
+#[cold]
+fn no_unit(part: &str) -> SqlError {
+    match [
+        "dow", "isodow", "doy", "week", "isoyear", "julian", "timezone",
+    ]
+    .contains(&part)
+    {
+        true => SqlError::unsupported(format!("unit \"{part}\" not supported for type interval")),
+        false => SqlError::new(
+            code::INVALID_PARAMETER_VALUE,
+            format!("unit \"{part}\" not recognized for type interval"),
+        ),
+    }
+}
+
+fn extract(a: Arguments<'_>) -> Answer {
+    let interval = of(a, 1);
+    let (months, micros) = (i64::from(interval.months), interval.micros);
+    let (years, seconds) = (months / 12, micros % 60_000_000);
+    let whole = |value: i64| Ok(Value::Decimal(value.into(), 0));
+    let part = unit(a.text(0));
+    match &*part {
+        "millennium" | "millennia" => whole(years / 1000),
+        "century" | "centuries" => whole(years / 100),
+        "decade" | "decades" => whole(years / 10),
+        "year" | "years" => whole(years),
+        "quarter" => whole(months % 12 / 3 + 1),
+        "month" | "months" => whole(months % 12),
+        "day" | "days" => whole(interval.days.into()),
+        "hour" | "hours" => whole(micros / 3_600_000_000),
+        "minute" | "minutes" => whole(micros / 60_000_000 % 60),
+        "second" | "seconds" => Ok(Value::Decimal(seconds.into(), 6)),
+        "millisecond" | "milliseconds" => Ok(Value::Decimal(seconds.into(), 3)),
+        "microsecond" | "microseconds" => whole(seconds),
+        // A year has 365.25 days.
+        "epoch" => {
+            let days = i128::from(years) * 36_525 + i128::from(months % 12) * 3000;
+            let days = days + i128::from(interval.days) * 100;
+            let whole = days * i128::from(DAY / 100);
+            Ok(Value::Decimal(whole + i128::from(micros), 6))
+        }
+        part => Err(no_unit(part)),
+    }
+}
+
+fn truncated(part: &str, interval: Interval) -> Answer {
+    let Interval {
+        months,
+        days,
+        micros,
+    } = interval;
+    let of_months = |unit: i32| (months / unit * unit, 0, 0);
+    let of_micros = |unit: i64| (months, days, micros / unit * unit);
+    let part = unit(part);
+    let (months, days, micros) = match &*part {
+        "millennium" | "millennia" => of_months(12_000),
+        "century" | "centuries" => of_months(1200),
+        "decade" | "decades" => of_months(120),
+        "year" | "years" => of_months(12),
+        "quarter" => of_months(3),
+        "month" | "months" => of_months(1),
+        "day" | "days" => (months, days, 0),
+        "hour" | "hours" => of_micros(3_600_000_000),
+        "minute" | "minutes" => of_micros(60_000_000),
+        "second" | "seconds" => of_micros(1_000_000),
+        "millisecond" | "milliseconds" => of_micros(1000),
+        "microsecond" | "microseconds" => of_micros(1),
+        part => return Err(no_unit(part)),
+    };
+    Ok(Interval {
+        months,
+        days,
+        micros,
+    }
+    .value())
+}

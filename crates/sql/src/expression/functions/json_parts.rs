@@ -1,0 +1,332 @@
+//! Functions of parts of JSON, and those that stand for operators of JSON: `json` gives its parts as they were written.
+
+use super::definition::*;
+use crate::error::{SqlError, code};
+use crate::values::arrays::{elements, written};
+use crate::values::json_tree::{Json, Level, level, place, plain, wrong};
+use sardonyx::schema::Value;
+
+pub(super) static TABLE: &[Definition] = functions! {
+    json_array_element(JSON, INT4) -> JSON, |a, _| Ok(whole(element(a))), "`json -> number`: element of an array, from 0";
+    json_array_element_text(JSON, INT4) -> TEXT, |a, _| Ok(as_text(element(a))), "`json ->> number`: element of an array as a text";
+    json_array_elements(JSON) -> JSON, |a, _| all(a, false, "json_array_elements"), "rows of the elements of an array", rows;
+    json_array_elements_text(JSON) -> TEXT, |a, _| all(a, true, "json_array_elements_text"), "rows of the elements of an array as texts", rows;
+    json_array_length(JSON) -> INT4, |a, _| length(a), "number of elements of an array";
+    json_object_field(JSON, TEXT) -> JSON, |a, _| Ok(whole(field(a))), "`json -> name`: field of an object";
+    json_object_field_text(JSON, TEXT) -> TEXT, |a, _| Ok(as_text(field(a))), "`json ->> name`: field of an object as a text";
+    json_object_keys(JSON) -> TEXT, |a, _| names(a, "json_object_keys"), "rows of the names of an object", rows;
+    json_typeof(JSON) -> TEXT, |a, _| text(type_of(&Json::known(a.text(0)))), "type of a value of JSON";
+    jsonb_array_element(JSONB, INT4) -> JSONB, |a, _| Ok(whole(element_or_scalar(a))), "`jsonb -> number`: element of an array, from 0";
+    jsonb_array_element_text(JSONB, INT4) -> TEXT, |a, _| Ok(as_text(element_or_scalar(a))), "`jsonb ->> number`: element of an array as a text";
+    jsonb_array_elements(JSONB) -> JSONB, |a, _| all(a, false, "jsonb_array_elements"), "rows of the elements of an array", rows;
+    jsonb_array_elements_text(JSONB) -> TEXT, |a, _| all(a, true, "jsonb_array_elements_text"), "rows of the elements of an array as texts", rows;
+    jsonb_array_length(JSONB) -> INT4, |a, _| length(a), "number of elements of an array";
+    jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| Ok(concatenated(json(a, 0), json(a, 1)).value()), "`jsonb || jsonb`: fields, or elements, of both";
+    jsonb_contained(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 1).contains(&json(a, 0)))), "`jsonb <@ jsonb`: true if the second contains the first";
+    jsonb_contains(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).contains(&json(a, 1)))), "`jsonb @> jsonb`: true if the first contains the second";
+    jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
+    jsonb_delete(JSONB, TEXT) -> JSONB, |a, _| without_names(a, &[a.text(1).to_string()]), "`jsonb - name`: without a field, or the elements that are a text";
+    jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| without_names(a, &texts(a, 1)), "`jsonb - names`: without fields, or the elements that are one of these texts";
+    jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without what stands at a path";
+    jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
+    jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().all(|name| json(a, 0).has_name(name)))), "`jsonb ?& names`: true if it has all of them";
+    jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().any(|name| json(a, 0).has_name(name)))), "`jsonb ?| names`: true if it has one of them";
+    jsonb_object_field(JSONB, TEXT) -> JSONB, |a, _| Ok(whole(field(a))), "`jsonb -> name`: field of an object";
+    jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| Ok(as_text(field(a))), "`jsonb ->> name`: field of an object as a text";
+    jsonb_object_keys(JSONB) -> TEXT, |a, _| names(a, "jsonb_object_keys"), "rows of the names of an object", rows;
+    jsonb_pretty(JSONB) -> TEXT, |a, _| pretty(a), "with a line for each part";
+    jsonb_set(JSONB, TEXTS, JSONB) -> JSONB, |a, _| with_path(a, true), "with another value at a path, which is added at the end of it";
+    jsonb_set(JSONB, TEXTS, JSONB, BOOL) -> JSONB, |a, _| with_path(a, a.is_true(3)), "with another value at a path, which is added with `true` only";
+    jsonb_strip_nulls(JSONB) -> JSONB, |a, _| Ok(without_nulls(json(a, 0)).value()), "without fields that are null";
+    jsonb_typeof(JSONB) -> TEXT, |a, _| text(type_of(&json(a, 0))), "type of a value of JSON";
+};
+
+/// `json #> path`
+pub(crate) static PATH: Definition = Definition::new(
+    "json_extract_path",
+    &[JSON, TEXTS],
+    JSON,
+    |a, _| Ok(whole(at_path(a))),
+    "",
+);
+
+/// `json #>> path`
+pub(crate) static PATH_TEXT: Definition = Definition::new(
+    "json_extract_path_text",
+    &[JSON, TEXTS],
+    TEXT,
+    |a, _| Ok(as_text(at_path(a))),
+    "",
+);
+
+/// Bytes by which values are ordered and told apart.
+pub(crate) static JSON_KEY: Definition = Definition::new(
+    "jsonb_key",
+    &[JSONB],
+    BYTEA,
+    |a, _| Ok(Value::Bytes(json(a, 0).key())),
+    "",
+);
+
+fn json(a: Arguments<'_>, at: usize) -> Json {
+    Json::known(a.text(at))
+}
+
+/// The texts of an array that are not null.
+fn texts(a: Arguments<'_>, at: usize) -> Vec<String> {
+    elements(a.text(at)).into_iter().flatten().collect()
+}
+
+fn whole(part: Option<String>) -> Value {
+    part.map_or(Value::Null, Value::Text)
+}
+
+fn as_text(part: Option<String>) -> Value {
+    whole(part.and_then(|part| plain(&part)))
+}
+
+fn step(text: &str, name: &str) -> Option<String> {
+    match level(text) {
+        Level::Object(fields) => {
+            let mut fields = fields.iter().rev();
+            let found = fields.find(|(known, _)| known == name);
+            found.map(|(_, value)| value.get().to_string())
+        }
+        Level::Array(items) => {
+            let at = place(items.len(), name.parse().ok()?)?;
+            items.get(at).map(|item| item.get().to_string())
+        }
+        Level::Scalar => None,
+    }
+}
+
+fn field(a: Arguments<'_>) -> Option<String> {
+    match level(a.text(0)) {
+        Level::Object(_) => step(a.text(0), a.text(1)),
+        _ => None,
+    }
+}
+
+fn element(a: Arguments<'_>) -> Option<String> {
+    match level(a.text(0)) {
+        Level::Array(items) => {
+            let at = place(items.len(), a.int(1))?;
+            items.get(at).map(|item| item.get().to_string())
+        }
+        _ => None,
+    }
+}
+
+/// To PostgreSQL, a scalar of `jsonb` is an array of itself.
+fn element_or_scalar(a: Arguments<'_>) -> Option<String> {
+    match (level(a.text(0)), a.int(1)) {
+        (Level::Scalar, 0 | -1) => Some(a.text(0).to_string()),
+        _ => element(a),
+    }
+}
+
+fn at_path(a: Arguments<'_>) -> Option<String> {
+    let mut part = a.text(0).to_string();
+    for name in elements(a.text(1)) {
+        part = step(&part, &name?)?;
+    }
+    Some(part)
+}
+
+fn items<'t>(
+    a: Arguments<'t>,
+    function: &str,
+) -> Result<Vec<&'t serde_json::value::RawValue>, SqlError> {
+    let what = match level(a.text(0)) {
+        Level::Array(items) => return Ok(items),
+        Level::Object(_) if function.starts_with("jsonb") => "an object",
+        Level::Object(_) => "a non-array",
+        Level::Scalar => "a scalar",
+    };
+    Err(wrong(match function {
+        "length" => format!("cannot get array length of {what}"),
+        name if name.starts_with("jsonb") => format!("cannot extract elements from {what}"),
+        name => format!("cannot call {name} on {what}"),
+    }))
+}
+
+fn all(a: Arguments<'_>, are_texts: bool, function: &str) -> Answer {
+    let items = items(a, function)?.into_iter();
+    text(written(items.map(|item| match are_texts {
+        true => plain(item.get()),
+        false => Some(item.get().to_string()),
+    })))
+}
+
+fn length(a: Arguments<'_>) -> Answer {
+    int(items(a, "length")?.len())
+}
+
+fn names(a: Arguments<'_>, function: &str) -> Answer {
+    match level(a.text(0)) {
+        Level::Object(fields) => {
+            let names = fields.into_iter().map(|(name, _)| Some(name));
+            text(written(names))
+        }
+        Level::Array(_) => Err(wrong(format!("cannot call {function} on an array"))),
+        Level::Scalar => Err(wrong(format!("cannot call {function} on a scalar"))),
+    }
+}
+
+fn type_of(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(_) => "number",
+        Json::Text(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    }
+}
+
+fn concatenated(one: Json, other: Json) -> Json {
+    match (one, other) {
+        (Json::Object(mut fields), Json::Object(more)) => {
+            fields.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
+            fields.extend(more);
+            Json::object(fields.into_iter())
+        }
+        (one, other) => {
+            let items = |json| match json {
+                Json::Array(items) => items,
+                json => vec![json],
+            };
+            let mut all = items(one);
+            all.extend(items(other));
+            Json::Array(all)
+        }
+    }
+}
+
+fn without_names(a: Arguments<'_>, names: &[String]) -> Answer {
+    let rest = match json(a, 0) {
+        Json::Object(mut fields) => {
+            fields.retain(|(name, _)| !names.contains(name));
+            Json::Object(fields)
+        }
+        Json::Array(mut items) => {
+            items.retain(|item| !matches!(item, Json::Text(text) if names.contains(text)));
+            Json::Array(items)
+        }
+        _ => return Err(wrong("cannot delete from scalar")),
+    };
+    Ok(rest.value())
+}
+
+fn without_element(a: Arguments<'_>) -> Answer {
+    match json(a, 0) {
+        Json::Array(mut items) => {
+            if let Some(at) = place(items.len(), a.int(1)) {
+                items.remove(at);
+            }
+            Ok(Json::Array(items).value())
+        }
+        Json::Object(_) => Err(wrong("cannot delete from object using integer index")),
+        _ => Err(wrong("cannot delete from scalar")),
+    }
+}
+
+/// The number that a step into an array is.
+fn number(step: &str, position: usize) -> Result<i64, SqlError> {
+    step.parse().map_err(|_| {
+        SqlError::new(
+            code::INVALID_TEXT,
+            format!("path element at position {position} is not an integer: \"{step}\""),
+        )
+    })
+}
+
+/// What has the last step of a path; none if it is not there.
+fn holder<'j>(json: &'j mut Json, path: &[String]) -> Result<Option<&'j mut Json>, SqlError> {
+    let mut part = json;
+    for (at, step) in path.iter().enumerate() {
+        if let Json::Array(_) = part {
+            number(step, at + 1)?;
+        }
+        match part.step_mut(step) {
+            Some(found) => part = found,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(part))
+}
+
+fn without_path(a: Arguments<'_>) -> Answer {
+    let mut json = json(a, 0);
+    if !matches!(json, Json::Array(_) | Json::Object(_)) {
+        return Err(wrong("cannot delete path in scalar"));
+    }
+    let path = texts(a, 1);
+    if let Some((last, before)) = path.split_last() {
+        match holder(&mut json, before)? {
+            Some(Json::Object(fields)) => fields.retain(|(name, _)| name != last),
+            Some(Json::Array(items)) => {
+                if let Some(at) = place(items.len(), number(last, path.len())?) {
+                    items.remove(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(json.value())
+}
+
+fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
+    let mut whole = json(a, 0);
+    if !matches!(whole, Json::Array(_) | Json::Object(_)) {
+        return Err(wrong("cannot set path in scalar"));
+    }
+    let (path, new) = (texts(a, 1), json(a, 2));
+    if let Some((last, before)) = path.split_last() {
+        match holder(&mut whole, before)? {
+            Some(Json::Object(fields)) => {
+                let there = fields.iter_mut().find(|(name, _)| name == last);
+                match there {
+                    Some((_, value)) => *value = new,
+                    None if adds => {
+                        fields.push((last.clone(), new));
+                        let all = std::mem::take(fields);
+                        if let Json::Object(sorted) = Json::object(all.into_iter()) {
+                            *fields = sorted;
+                        }
+                    }
+                    None => {}
+                }
+            }
+            Some(Json::Array(items)) => {
+                let number = number(last, path.len())?;
+                match place(items.len(), number) {
+                    Some(at) => items[at] = new,
+                    None if adds && number < 0 => items.insert(0, new),
+                    None if adds => items.push(new),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(whole.value())
+}
+
+fn without_nulls(json: Json) -> Json {
+    match json {
+        Json::Object(fields) => {
+            let fields = fields.into_iter().filter(|(_, value)| *value != Json::Null);
+            let fields = fields.map(|(name, value)| (name, without_nulls(value)));
+            Json::Object(fields.collect())
+        }
+        Json::Array(items) => Json::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
+}
+
+fn pretty(a: Arguments<'_>) -> Answer {
+    let mut out = String::new();
+    json(a, 0).push_pretty(0, &mut out);
+    text(out)
+}

@@ -1,0 +1,64 @@
+//! Functions of time zones.
+
+use super::definition::*;
+use super::times::{date_trunc, make_timestamp};
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::values::zones::Zone;
+use sardonyx::schema::{Value, ValueRef};
+
+pub(super) static TABLE: &[Definition] = functions! {
+    date_trunc(TEXT, TIMESTAMPTZ, TEXT) -> TIMESTAMPTZ, truncated, "beginning of the unit of time in which it is in a time zone";
+    make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMPTZ, make_timestamp, "of year, month, day, hours, minutes and seconds";
+    make_timestamptz(INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT) -> TIMESTAMPTZ, made, "of year, month, day, hours, minutes and seconds in a time zone";
+    timezone(TEXT, TIMESTAMP) -> TIMESTAMPTZ, |a, _| to_moment(a.text(0), a.value(1)), "moment of a local time: `time AT TIME ZONE zone`";
+    timezone(TEXT, TIMESTAMPTZ) -> TIMESTAMP, |a, _| to_local(a.text(0), a.value(1)), "local time at a moment: `time AT TIME ZONE zone`";
+};
+
+#[cold]
+fn out_of_range() -> SqlError {
+    SqlError::new(code::DATETIME_OVERFLOW, "timestamp out of range")
+}
+
+fn of(value: ValueRef<'_>, shift: impl Fn(i64) -> Option<i64>) -> Answer {
+    match value {
+        ValueRef::Timestamp(micros) => {
+            let shifted = shift(micros).map(Value::Timestamp);
+            shifted.ok_or_else(out_of_range)
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+fn to_moment(zone: &str, local: ValueRef<'_>) -> Answer {
+    let zone = Zone::named(zone)?;
+    of(local, |local| zone.moment(local))
+}
+
+fn to_local(zone: &str, moment: ValueRef<'_>) -> Answer {
+    let zone = Zone::named(zone)?;
+    of(moment, |moment| zone.local(moment))
+}
+
+fn made(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let local = make_timestamp(a, with)?;
+    to_moment(a.text(6), local.as_ref())
+}
+
+fn truncated(a: Arguments<'_>, _: &Environment<'_>) -> Answer {
+    let zone = Zone::named(a.text(2))?;
+    let ValueRef::Timestamp(moment) = a.value(1) else {
+        return Ok(Value::Null);
+    };
+    let local = zone.local(moment).ok_or_else(out_of_range)?;
+    let begins = date_trunc(a.text(0), ValueRef::Timestamp(local))?;
+    // Within a day the distance from UTC stays, also where the clock is set back.
+    let unit = a.text(0).to_ascii_lowercase();
+    let within_day = ["microseconds", "milliseconds", "second", "minute", "hour"];
+    of(begins.as_ref(), |begins| {
+        match within_day.contains(&&*unit) {
+            true => begins.checked_sub(local - moment),
+            false => zone.moment(begins),
+        }
+    })
+}

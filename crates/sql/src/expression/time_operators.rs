@@ -1,0 +1,183 @@
+//! Operators of times and intervals: each is a function of PostgreSQL's, which is called by its name.
+
+use super::arithmetic::Arithmetic;
+use super::compile::Compiler;
+use super::{Expr, Typed};
+use crate::error::{SqlError, code};
+use crate::names::name_of;
+use crate::types::SqlType;
+use crate::values::intervals::Interval;
+use sardonyx::schema::Value;
+use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
+
+/// What the functions of a type's operators begin with, if it is one of times.
+fn prefix(kind: SqlType) -> Option<&'static str> {
+    match kind {
+        SqlType::Date => Some("date"),
+        SqlType::Time => Some("time"),
+        SqlType::Timestamp => Some("timestamp"),
+        SqlType::Timestamptz => Some("timestamptz"),
+        _ => None,
+    }
+}
+
+impl Compiler<'_> {
+    /// The call that an operator between times and intervals is; none if it is no such operator.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub(super) fn of_times(
+        &mut self,
+        operation: Arithmetic,
+        left: &Typed,
+        right: &Typed,
+    ) -> Option<Result<Typed, SqlError>> {
+        use Arithmetic::{Add, Divide, Multiply, Subtract};
+        use SqlType::{Date, Interval, Time, Timestamp, Timestamptz, Unknown};
+        let is_number = |kind: SqlType| kind.is_number() || kind == Unknown;
+        let is_moment = |kind| matches!(kind, Timestamp | Timestamptz);
+        let (a, b) = (left.kind(), right.kind());
+        let (name, is_turned) = match (a, operation, b) {
+            (Interval, Add, Interval | Unknown) | (Unknown, Add, Interval) => {
+                ("interval_pl".to_string(), false)
+            }
+            (Interval, Subtract, Interval | Unknown) | (Unknown, Subtract, Interval) => {
+                ("interval_mi".to_string(), false)
+            }
+            (Interval, Multiply, by) if is_number(by) => ("interval_mul".to_string(), false),
+            (by, Multiply, Interval) if is_number(by) => ("interval_mul".to_string(), true),
+            (Interval, Divide, by) if is_number(by) => ("interval_div".to_string(), false),
+            (time, Add, Interval) => (format!("{}_pl_interval", prefix(time)?), false),
+            (time, Subtract, Interval) => (format!("{}_mi_interval", prefix(time)?), false),
+            (Interval, Add, time) => (format!("{}_pl_interval", prefix(time)?), true),
+            (time, Add, Unknown) if is_moment(time) => {
+                (format!("{}_pl_interval", prefix(time)?), false)
+            }
+            (Unknown, Add, time) if is_moment(time) => {
+                (format!("{}_pl_interval", prefix(time)?), true)
+            }
+            (Time, Subtract, Time) => ("time_mi_time".to_string(), false),
+            (a, Subtract, b) if is_moment(a) || is_moment(b) => {
+                let is_other = |kind| is_moment(kind) || matches!(kind, Date | Unknown);
+                let name = match a == Timestamptz || b == Timestamptz {
+                    true => "timestamptz_mi",
+                    false => "timestamp_mi",
+                };
+                (is_other(a) && is_other(b)).then(|| (name.to_string(), false))?
+            }
+            _ => return None,
+        };
+        let (left, right) = (left.clone(), right.clone());
+        let sides = match is_turned {
+            true => vec![right, left],
+            false => vec![left, right],
+        };
+        Some(self.call(&name, sides))
+    }
+
+    /// `INTERVAL '…'`, as a literal.
+    ///
+    /// # Errors
+    /// `22007` if the text is none; `0A000` for fields and digits that it is cut to.
+    pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Typed, SqlError> {
+        let interval = interval_of(interval)?;
+        Ok(Typed::new(
+            Expr::Literal(interval.value()),
+            SqlType::Interval,
+        ))
+    }
+
+    /// `make_interval`, whose arguments may have names.
+    ///
+    /// # Errors
+    /// `42883` for a name that none has; those of the call.
+    pub(super) fn made_interval(&mut self, given: &[FunctionArg]) -> Result<Typed, SqlError> {
+        const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+        let zero = || Typed::new(Expr::Literal(Value::Int(0)), SqlType::Int4);
+        let mut arguments: Vec<Typed> = Vec::new();
+        for argument in given {
+            let (at, tree) = match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)) => (arguments.len(), tree),
+                FunctionArg::Named {
+                    name,
+                    arg: FunctionArgExpr::Expr(tree),
+                    ..
+                }
+                | FunctionArg::ExprNamed {
+                    name: Tree::Identifier(name),
+                    arg: FunctionArgExpr::Expr(tree),
+                    ..
+                } => {
+                    let name = name_of(name);
+                    let at = NAMES.iter().position(|known| *known == name);
+                    let at = at.ok_or_else(|| no_argument(&name))?;
+                    (at, tree)
+                }
+                other => return Err(no_argument(&other.to_string())),
+            };
+            while arguments.len() <= at {
+                arguments.push(zero());
+            }
+            let compiled = self.compile(tree)?;
+            if let Some(place) = arguments.get_mut(at) {
+                *place = compiled;
+            }
+        }
+        self.call("make_interval", arguments)
+    }
+
+    /// `- interval`
+    ///
+    /// # Errors
+    /// None that is known.
+    pub(super) fn negative_interval(&mut self, typed: Typed) -> Result<Typed, SqlError> {
+        match typed.expr {
+            Expr::Literal(Value::Text(text)) => Ok(Typed::new(
+                Expr::Literal(Interval::known(&text).negated().value()),
+                SqlType::Interval,
+            )),
+            _ => self.call("interval_um", vec![typed]),
+        }
+    }
+}
+
+#[cold]
+fn no_argument(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_FUNCTION,
+        format!("function make_interval has no argument {name}"),
+    )
+}
+
+/// The interval that a literal says.
+///
+/// # Errors
+/// Those of [`Compiler::interval`].
+pub(super) fn interval_of(interval: &ast::Interval) -> Result<Interval, SqlError> {
+    let ast::Interval {
+        value,
+        leading_field,
+        leading_precision,
+        last_field,
+        fractional_seconds_precision,
+    } = interval;
+    if leading_precision.is_some() || last_field.is_some() || fractional_seconds_precision.is_some()
+    {
+        return Err(SqlError::unsupported(
+            "an interval that is cut to fields or digits is not supported",
+        ));
+    }
+    let text = match &**value {
+        Tree::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => text.clone(),
+            ast::Value::Number(digits, _) => digits.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    match leading_field {
+        // A number is one of these units.
+        Some(unit) => Interval::read(&format!("{text} {unit}")),
+        None => Interval::read(&text),
+    }
+}

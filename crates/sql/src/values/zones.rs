@@ -1,0 +1,146 @@
+//! Time zones by name: of the IANA database, which the program has in itself, abbreviations, and distances from UTC.
+//!
+//! A local time that a change of the clock leaves out, or has twice, is read as PostgreSQL reads it: by the distance before
+//! the change if it is left out, by the one behind it if it is there twice.
+
+use super::arithmetic::DAY;
+use crate::error::{SqlError, code};
+use crate::text::zone_abbreviation;
+use jiff::Timestamp;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+use std::sync::LazyLock;
+
+/// The years that the calendar repeats after, weekdays and all, in microseconds.
+const CYCLE: i64 = 146_097 * DAY;
+/// Behind this moment, in the year 9000, rules are looked up some cycles earlier.
+const LAST: i64 = 2_567_709 * DAY;
+/// Before this moment, in the year 1000, no clock was set by a rule.
+const FIRST: i64 = -354_285 * DAY;
+const SECOND: i64 = 1_000_000;
+
+/// A time zone.
+#[derive(Clone, Debug)]
+pub(crate) enum Zone {
+    /// Seconds east of UTC.
+    Fixed(i32),
+    Place(TimeZone),
+}
+
+impl Zone {
+    /// The zone of a name: an abbreviation, a place, or a distance in the manner of POSIX, which counts to the west.
+    ///
+    /// # Errors
+    /// `22023` if there is none.
+    pub fn named(name: &str) -> Result<Zone, SqlError> {
+        let known = zone_abbreviation(name)
+            .map(Zone::Fixed)
+            .or_else(|| Zone::of_place(name))
+            .or_else(|| posix(name).map(Zone::Fixed));
+        known.ok_or_else(|| {
+            SqlError::new(
+                code::INVALID_PARAMETER_VALUE,
+                format!("time zone \"{name}\" not recognized"),
+            )
+        })
+    }
+
+    /// The zone of a place: `Europe/Berlin`.
+    pub fn of_place(name: &str) -> Option<Zone> {
+        static PLACES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+        PLACES.get(name).ok().map(Zone::Place)
+    }
+
+    /// The local time at a moment, both in microseconds since 1970.
+    pub fn local(&self, moment: i64) -> Option<i64> {
+        let east = match self {
+            Zone::Fixed(east) => i64::from(*east),
+            Zone::Place(zone) => {
+                let at = Timestamp::from_microsecond(within_rules(moment)).ok()?;
+                zone.to_offset(at).seconds().into()
+            }
+        };
+        moment.checked_add(east * SECOND)
+    }
+
+    /// The moment of a local time, both in microseconds since 1970.
+    pub fn moment(&self, local: i64) -> Option<i64> {
+        let east = match self {
+            Zone::Fixed(east) => i64::from(*east),
+            Zone::Place(zone) => {
+                let at = Timestamp::from_microsecond(within_rules(local)).ok()?;
+                let at = Offset::UTC.to_datetime(at);
+                let offset = match zone.to_ambiguous_timestamp(at).offset() {
+                    AmbiguousOffset::Unambiguous { offset } => offset,
+                    AmbiguousOffset::Gap { before, .. } => before,
+                    AmbiguousOffset::Fold { after, .. } => after,
+                };
+                offset.seconds().into()
+            }
+        };
+        local.checked_sub(east * SECOND)
+    }
+}
+
+/// A time for which the rules are the same, and which the calendar of the rules has.
+fn within_rules(micros: i64) -> i64 {
+    match micros > LAST {
+        true => micros - (micros - LAST + CYCLE - 1) / CYCLE * CYCLE,
+        false => micros.max(FIRST),
+    }
+}
+
+/// `UTC+2`, `<x>-02:30`, `+01`: seconds east of UTC of a distance to the west, with any name before it.
+fn posix(text: &str) -> Option<i32> {
+    let rest = match text.strip_prefix('<') {
+        Some(quoted) => quoted.split_once('>')?.1,
+        None => text.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()),
+    };
+    let (is_west, clock) = match rest.strip_prefix('-') {
+        Some(clock) => (false, clock),
+        None => (true, rest.strip_prefix('+').unwrap_or(rest)),
+    };
+    let mut seconds = 0;
+    let mut parts = clock.split(':');
+    for (unit, most) in [(3600, 167), (60, 59), (1, 59)] {
+        let Some(part) = parts.next() else { break };
+        let is_number = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        let number = part.parse::<i32>().ok().filter(|number| *number <= most)?;
+        seconds += is_number.then_some(number * unit)?;
+    }
+    let is_whole = parts.next().is_none();
+    is_whole.then_some(if is_west { -seconds } else { seconds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CYCLE, LAST, Zone, posix, within_rules};
+    use crate::values::arithmetic::DAY;
+
+    #[test]
+    fn distances_count_to_the_west() {
+        for (text, east) in [
+            ("UTC+2", Some(-7200)),
+            ("UTC-02:30", Some(9000)),
+            ("+02:00", Some(-7200)),
+            ("<+03>-3", Some(10_800)),
+            ("5", Some(-18_000)),
+            ("UTC", None),
+            ("x+1:60", None),
+            ("x+1:2:3:4", None),
+            ("<x+1", None),
+            ("Nowhere/Else", None),
+        ] {
+            assert_eq!(posix(text), east, "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_go_on_beyond_the_calendar() {
+        let zone = Zone::named("europe/berlin").expect("a place");
+        for moment in [LAST, LAST + DAY, LAST + CYCLE, i64::MAX / 2, i64::MIN / 2] {
+            let local = zone.local(moment).expect("a time");
+            assert!((moment - local).abs() <= 2 * DAY / 24, "{moment}");
+            assert!(within_rules(moment) <= LAST, "{moment}");
+        }
+    }
+}
