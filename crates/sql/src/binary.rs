@@ -15,7 +15,7 @@ use crate::types::SqlType;
 use crate::values::intervals::Interval;
 use sardonyx::schema::{Value, ValueRef};
 
-/// What stands before a `jsonb`.
+/// The byte before the text of a `jsonb` in the binary format.
 const JSONB_VERSION: u8 = 1;
 /// Days from 1970-01-01 to 2000-01-01.
 const EPOCH_DAYS: i32 = 10_957;

@@ -3,6 +3,7 @@
 pub(crate) mod comment;
 mod constraints;
 mod fetch;
+mod limits;
 mod procedure;
 mod signal;
 
@@ -16,6 +17,7 @@ use crate::position::of_location;
 use comment::{Comment, is_comment, parse_comment};
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
+use limits::with_limits;
 use procedure::{is_procedure, parse_procedure};
 use signal::{is_signal, parse_signal};
 use sqlparser::ast::{Expr, Statement};
@@ -228,7 +230,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    Ok(without_modes(with_truths(with_tables(tokens))))
+    Ok(without_modes(with_truths(with_tables(with_limits(tokens)))))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -300,12 +300,12 @@ impl SqlType {
         }
     }
 
-    /// Whether it is a type of single values.
+    /// True for a type of single values.
     pub(crate) fn is_storable(self) -> bool {
         self.element().is_none() && !matches!(self, SqlType::Json | SqlType::Jsonb)
     }
 
-    /// Whether a column of a table may have the type.
+    /// True if a column of a table may have the type.
     pub(crate) fn is_of_columns(self) -> bool {
         let is_own = matches!(
             self,
@@ -314,7 +314,7 @@ impl SqlType {
         !self.is_vector() && !is_own
     }
 
-    /// Whether an expression has values as texts that are neither ordered nor told apart as texts: they are by keys.
+    /// True if values are texts in an expression, and are compared by keys instead of these texts.
     pub(crate) fn has_keys(self) -> bool {
         self.element().is_some() || matches!(self, SqlType::Interval | SqlType::Jsonb)
     }

@@ -192,7 +192,14 @@ impl Accumulator {
             }
             (None, ValueRef::Text(value), Value::Text(best)) if of.of == SqlType::Interval => {
                 let length = |text: &str| Interval::known(text).length();
-                Some(length(value).cmp(&length(best)))
+                // The last one of those that are as long.
+                let kind = of.kind == AggregateKind::Minimum;
+                let last = if kind {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                };
+                Some(length(value).cmp(&length(best)).then(last))
             }
             _ => compare(value, self.value.as_ref()),
         };

@@ -29,7 +29,7 @@ pub(super) fn drop_column(
         false => check_unreferenced(tx.view(), relation, number, name)?,
     }
     for constraint in constraints_of(relation, number) {
-        // What was dropped with another one is not named any more.
+        // A constraint may have been dropped with another one.
         let relation = Relation::numbered(tx.view(), relation.number)?;
         drop_constraint(tx, &relation, &constraint, true, cascades)?;
     }

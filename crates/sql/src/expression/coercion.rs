@@ -200,7 +200,10 @@ pub(super) fn shaped(expr: Expr, from: SqlType, to: TypeSpec, how: Coercion) -> 
 
 /// Whether values of a type are cut or rounded to its length, or precision.
 fn needs_shape(to: TypeSpec) -> bool {
-    to.length().is_some() || to.precision_and_scale().is_some() || to.fraction_digits().is_some()
+    to.modifier >= 0 && to.kind.element().is_some()
+        || to.length().is_some()
+        || to.precision_and_scale().is_some()
+        || to.fraction_digits().is_some()
 }
 
 /// The value of a literal in quotes, where one of this type is wanted to be stored.

@@ -12,7 +12,7 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 /// How many compiled patterns a statement keeps.
 const KEPT_MAX: usize = 16;
 
-/// How a pattern is meant.
+/// Options of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub ignores_case: bool,

@@ -10,7 +10,7 @@ use crate::values::intervals::Interval;
 use sardonyx::schema::Value;
 use sqlparser::ast::{self, Expr as Tree, FunctionArg, FunctionArgExpr};
 
-/// What the functions of a type's operators begin with, if it is one of times.
+/// The beginning of the names of a type's operator functions, if it is a type of times.
 fn prefix(kind: SqlType) -> Option<&'static str> {
     match kind {
         SqlType::Date => Some("date"),

@@ -7,7 +7,7 @@ use crate::expression::SortKey;
 use crate::expression::window::WindowCall;
 use crate::expression::{Expr, Scope};
 use crate::relation::Relation;
-use crate::types::TypeSpec;
+use crate::types::{SqlType, TypeSpec};
 use crate::virtual_tables::ComputeRows;
 use sqlparser::ast;
 use std::ops::Range;
@@ -78,7 +78,7 @@ pub(crate) type Planned = (FromNode, Scope);
 pub(crate) struct SetsDraft {
     pub first: Draft,
     pub rest: Vec<(SetOperation, Draft)>,
-    pub blanks: Vec<usize>,
+    pub own_keys: Vec<(usize, SqlType)>,
 }
 
 /// The same before the ways to its rows are chosen.

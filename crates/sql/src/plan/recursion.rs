@@ -20,6 +20,7 @@ use crate::rows::EachRow;
 use crate::rows::Table;
 use crate::rows::Values;
 use crate::source::Source;
+use crate::types::{SqlType, TypeSpec};
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -87,6 +88,14 @@ fn draft_rounds(
     let columns: Vec<_> = columns
         .map(|item| (item.name.clone(), item.typed.spec))
         .collect();
+    let has_own =
+        |(_, spec): &&(String, TypeSpec)| matches!(spec.kind, SqlType::Interval | SqlType::Jsonb);
+    if let Some((name, spec)) = columns.iter().find(has_own).filter(|_| !is_all) {
+        return Err(SqlError::unsupported(format!(
+            "a recursion with UNION of column \"{name}\" of type {} is not supported: use UNION ALL",
+            spec.kind.name()
+        )));
+    }
     let number = planning.queries.next_number();
     let queries = &mut planning.queries;
     let place = queries.named.len();

@@ -16,6 +16,8 @@ use crate::rows::EachRow;
 use crate::rows::Values;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
+use crate::values::intervals::Interval;
+use crate::values::json_tree::Json;
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use std::collections::{HashMap, HashSet};
@@ -31,7 +33,7 @@ impl SetsDraft {
         let rest = self.rest.into_iter();
         SetOperations {
             first: self.first.finish(),
-            blanks: self.blanks,
+            own_keys: self.own_keys,
             rest: rest.map(|(of, draft)| (of, draft.finish())).collect(),
         }
     }
@@ -87,16 +89,19 @@ pub(crate) fn draft_sets(planning: &mut Planning<'_>, body: &SetExpr) -> Result<
         columns.push((drafts[0].items[place].name.clone(), spec));
     }
     let kinds = columns.iter().map(|(_, spec): &(String, TypeSpec)| *spec);
-    let has_blanks = |spec: &TypeSpec| spec.kind == SqlType::Char && spec.length().is_none();
-    let blanks = kinds.enumerate().filter(|(_, spec)| has_blanks(spec));
-    let blanks = blanks.map(|(place, _)| place).collect();
+    let has_own = |spec: &TypeSpec| match spec.kind {
+        SqlType::Char => spec.length().is_none(),
+        kind => matches!(kind, SqlType::Interval | SqlType::Jsonb),
+    };
+    let own_keys = kinds.enumerate().filter(|(_, spec)| has_own(spec));
+    let own_keys = own_keys.map(|(place, spec)| (place, spec.kind)).collect();
     let mut drafts = drafts.into_iter();
     let Some(first) = drafts.next() else {
         return Err(SqlError::syntax("a query is expected"));
     };
     let sets = SetsDraft {
         first,
-        blanks,
+        own_keys,
         rest: operations.into_iter().zip(drafts).collect(),
     };
     let mut draft = Draft::of_rows(FromTable::Sets(Box::new(sets)), "*SELECT*", columns);
@@ -202,11 +207,19 @@ impl SetOperations {
     fn key_of(&self, row: &[Value]) -> Vec<u8> {
         let mut key = Vec::new();
         for (place, value) in row.iter().enumerate() {
-            match value {
-                Value::Text(text) if self.blanks.contains(&place) => {
+            let own = self.own_keys.iter().find(|(of, _)| *of == place);
+            match (own.map(|(_, kind)| kind), value) {
+                (Some(SqlType::Interval), Value::Text(text)) => {
+                    let length = Interval::known(text).length();
+                    key_of(ValueRef::Int(length), &mut key);
+                }
+                (Some(SqlType::Jsonb), Value::Text(text)) => {
+                    key_of(ValueRef::Bytes(&Json::known(text).key()), &mut key);
+                }
+                (Some(_), Value::Text(text)) => {
                     key_of(ValueRef::Text(text.trim_end_matches(' ')), &mut key);
                 }
-                value => key_of(value.as_ref(), &mut key),
+                (_, value) => key_of(value.as_ref(), &mut key),
             }
         }
         key

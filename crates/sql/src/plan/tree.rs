@@ -160,8 +160,8 @@ pub(crate) struct Recursion {
 pub(crate) struct SetOperations {
     pub first: SelectPlan,
     pub rest: Vec<(SetOperation, SelectPlan)>,
-    /// The columns that are told apart without the blanks at their ends.
-    pub blanks: Vec<usize>,
+    /// The columns that are not compared by their texts, but without blanks at their ends, or by keys of their own.
+    pub own_keys: Vec<(usize, SqlType)>,
 }
 
 /// How rows are put together.

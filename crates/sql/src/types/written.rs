@@ -78,13 +78,13 @@ impl TypeSpec {
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 let element = TypeSpec::of_data_type(element)?;
                 let is_dimension = element.kind.element().is_some();
-                match is_dimension || element.modifier < 0 {
-                    true if is_dimension => plain(element.kind),
-                    true => plain(element.kind.array()),
-                    false => Err(SqlError::unsupported(format!(
-                        "an array whose elements are {} is not supported",
-                        element.to_sql()
-                    ))),
+                match is_dimension {
+                    true => plain(element.kind),
+                    // The length, or the digits, of its elements.
+                    false => Ok(TypeSpec {
+                        kind: element.kind.array(),
+                        modifier: element.modifier,
+                    }),
                 }
             }
             DataType::Custom(name, modifiers) => named(&name.0, modifiers, data_type),

@@ -158,11 +158,15 @@ pub(crate) fn decode(text: &str, kind: SqlType) -> Result<Value, SqlError> {
 ///
 /// # Errors
 /// Those of [`super::cast::cast`].
-pub(crate) fn cast(text: &str, from: SqlType, to: SqlType) -> Result<Value, SqlError> {
-    let to = TypeSpec::plain(to);
+pub(crate) fn cast(
+    text: &str,
+    from: SqlType,
+    to: TypeSpec,
+    explicit: bool,
+) -> Result<Value, SqlError> {
     of_elements(Array::known(text), |element| {
         let value = decode_text(from, element)?;
-        let value = super::cast::cast(value.as_ref(), from, to, true)?;
+        let value = super::cast::cast(value.as_ref(), from, to, explicit)?;
         Ok(text_of(to.kind, value.as_ref()))
     })
 }

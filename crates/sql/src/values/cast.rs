@@ -93,7 +93,11 @@ pub(crate) fn cast(
     if let (Some(of), Some(element), ValueRef::Text(text)) =
         (from.element(), to.kind.element(), value)
     {
-        return super::arrays::cast(text, of, element);
+        let to = TypeSpec {
+            kind: element,
+            modifier: to.modifier,
+        };
+        return super::arrays::cast(text, of, to, explicit || to.modifier < 0);
     }
     if let (SqlType::Interval, SqlType::Time, ValueRef::Text(text)) = (from, to.kind, value) {
         let time = Interval::known(text).micros.rem_euclid(DAY);

@@ -414,7 +414,7 @@ fn years_and_months(word: &str) -> Option<(i128, i128)> {
     Some((sign * whole(years)?, sign * months))
 }
 
-/// What stands behind the `P` of ISO 8601: `1Y2M3W4DT5H6M7.8S`.
+/// The parts behind the `P` of ISO 8601: `1Y2M3W4DT5H6M7.8S`.
 fn iso(parts: &str) -> Option<(Sum, bool)> {
     let mut sum = Sum::default();
     let (mut rest, mut is_time, mut is_any) = (parts, false, false);

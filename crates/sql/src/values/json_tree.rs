@@ -53,7 +53,7 @@ impl<'t> Deserialize<'t> for Fields<'t> {
     }
 }
 
-/// What a text of JSON is, one level deep.
+/// The kind of a text of JSON, with its direct parts.
 pub(crate) enum Level<'t> {
     Object(Vec<(String, &'t RawValue)>),
     Array(Vec<&'t RawValue>),
@@ -213,7 +213,7 @@ impl Json {
         Value::Text(text)
     }
 
-    /// Whether it has all that another one has.
+    /// True if it contains another one, as `@>` does.
     pub fn contains(&self, other: &Json) -> bool {
         match (self, other) {
             // An array has a scalar of its elements.
@@ -248,7 +248,7 @@ impl Json {
         self.key() == other.key()
     }
 
-    /// Whether it has a name, as an object, or a text, as an array or by itself.
+    /// True if it has a name, as an object, or a text, as an array or by itself.
     pub fn has_name(&self, name: &str) -> bool {
         match self {
             Json::Object(fields) => fields.iter().any(|(known, _)| known == name),
@@ -261,7 +261,7 @@ impl Json {
         }
     }
 
-    /// What stands at a step: a name of an object, or a number of an array, from the end if it is negative.
+    /// The part at a step: a name of an object, or a number of an array, from the end if it is negative.
     pub fn step_mut(&mut self, step: &str) -> Option<&mut Json> {
         match self {
             Json::Object(fields) => {
@@ -276,7 +276,7 @@ impl Json {
         }
     }
 
-    /// Bytes by which values are ordered, and told apart.
+    /// Bytes by which values are compared.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Vec::new();
         match self {

@@ -229,6 +229,7 @@ scripts! {
     deferred: "deferred.sql",
     intervals: "intervals.sql",
     jsonb: "jsonb.sql",
+    limits: "limits.sql",
     nulls: "nulls.sql",
     regexes: "regexes.sql",
     set_functions: "set_functions.sql",

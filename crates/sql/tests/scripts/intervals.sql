@@ -233,6 +233,23 @@ SELECT sum(i), avg(i), sum(i) FILTER (WHERE i > '1 hour'), avg(i) FILTER (WHERE 
 ----
 1 mon 31 days 09:30:00|15 days 08:22:30|1 mon 31 days 10:00:00|NULL
 
+query
+SELECT count(*) FROM (SELECT interval '1 day' UNION SELECT '24:00' UNION SELECT '2 days') s
+----
+2
+
+query
+SELECT '24:00'::interval AS i EXCEPT SELECT interval '1 day'
+----
+
+query
+SELECT count(*) FROM (SELECT DISTINCT i FROM (VALUES (interval '1 day'), ('24:00'), (NULL)) v(i)) s
+----
+2
+
+statement error 0A000
+WITH RECURSIVE t(i) AS (SELECT interval '1 day' UNION SELECT i * 2 FROM t WHERE i < '4 days') SELECT * FROM t
+
 statement error 0A000
 SELECT sum(DISTINCT i) FROM (VALUES (interval '31 days')) v(i)
 

@@ -270,6 +270,11 @@ SELECT a.id, b.id FROM docs a JOIN docs b ON a.body = b.body ORDER BY 1
 3|3
 
 
+query
+SELECT count(*) FROM (SELECT jsonb '1' UNION SELECT '1.0' UNION SELECT '{"a":1}' UNION SELECT '{"a": 1.00}') s
+----
+2
+
 # Not supported: indexes.
 
 statement error 0A000

@@ -332,10 +332,13 @@ create table bad (a int4(5))
 ----
 type modifier is not allowed for type "int4"
 
-statement error 0A000
-select array['abc']::varchar(2)[]
+query
+select array['abc', null]::varchar(2)[], '{1.25,2}'::numeric(4,1)[], array['x']::char(3)[]
 ----
-an array whose elements are character varying(2) is not supported
+{ab,NULL}|{1.3,2.0}|{"x  "}
+
+statement error 0A000
+create table bad (a varchar(2)[])
 
 statement error 22023
 create table bad (a int) with (fillfactor = 700)

@@ -48,7 +48,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     timezone(INTERVAL, TIMESTAMPTZ) -> TIMESTAMP, |a, _| zoned(a, true), "local time at a moment, at a distance from UTC";
 };
 
-/// What intervals are compared by, and told apart.
+/// The length of an interval, by which intervals are compared.
 pub(crate) static LENGTH: Definition = Definition::new(
     "interval_length",
     &[INTERVAL],

@@ -27,7 +27,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
     jsonb_delete(JSONB, TEXT) -> JSONB, |a, _| without_names(a, &[a.text(1).to_string()]), "`jsonb - name`: without a field, or the elements that are a text";
     jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| without_names(a, &texts(a, 1)), "`jsonb - names`: without fields, or the elements that are one of these texts";
-    jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without what stands at a path";
+    jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without the part at a path";
     jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
     jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().all(|name| json(a, 0).has_name(name)))), "`jsonb ?& names`: true if it has all of them";
     jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().any(|name| json(a, 0).has_name(name)))), "`jsonb ?| names`: true if it has one of them";
@@ -59,7 +59,7 @@ pub(crate) static PATH_TEXT: Definition = Definition::new(
     "",
 );
 
-/// Bytes by which values are ordered and told apart.
+/// Bytes by which values are compared.
 pub(crate) static JSON_KEY: Definition = Definition::new(
     "jsonb_key",
     &[JSONB],
@@ -241,7 +241,7 @@ fn number(step: &str, position: usize) -> Result<i64, SqlError> {
     })
 }
 
-/// What has the last step of a path; none if it is not there.
+/// The object or array that has the last step of a path; none if it is absent.
 fn holder<'j>(json: &'j mut Json, path: &[String]) -> Result<Option<&'j mut Json>, SqlError> {
     let mut part = json;
     for (at, step) in path.iter().enumerate() {
