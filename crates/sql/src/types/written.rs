@@ -80,6 +80,13 @@ impl TypeSpec {
                 let is_dimension = element.kind.element().is_some();
                 match is_dimension {
                     true => plain(element.kind),
+                    // Elements of an array have no blanks at their ends.
+                    false if element.kind == SqlType::Char && element.modifier >= 0 => {
+                        Err(SqlError::unsupported(format!(
+                            "an array whose elements are {} is not supported",
+                            element.to_sql()
+                        )))
+                    }
                     // The length, or the digits, of its elements.
                     false => Ok(TypeSpec {
                         kind: element.kind.array(),

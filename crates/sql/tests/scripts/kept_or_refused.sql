@@ -333,9 +333,14 @@ create table bad (a int4(5))
 type modifier is not allowed for type "int4"
 
 query
-select array['abc', null]::varchar(2)[], '{1.25,2}'::numeric(4,1)[], array['x']::char(3)[]
+select array['abc', null]::varchar(2)[], '{1.25,2}'::numeric(4,1)[]
 ----
-{ab,NULL}|{1.3,2.0}|{"x  "}
+{ab,NULL}|{1.3,2.0}
+
+statement error 0A000
+select array['abc']::char(2)[]
+----
+an array whose elements are character(2) is not supported
 
 statement error 0A000
 create table bad (a varchar(2)[])
