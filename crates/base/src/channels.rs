@@ -3,7 +3,8 @@
 //!
 //! [`Channels`] is a machine without locks or sockets. It has the listeners of each channel, the posts that are not given
 //! out yet, and the messages that wait for each listener. [`Hub`] shares one among threads; an [`Inbox`] is a listener's
-//! place in it, until it is dropped. Protocols wait for an inbox as for a socket ([`Inbox::poll`]).
+//! place in it, until it is dropped. Protocols wait for an inbox as for a socket ([`Inbox::poll`]). [`Posting`] finds out
+//! what becomes of posts for which nothing waits.
 //!
 //! A post names its listeners when it is made, in the order of the commits. It is given out when it is durable and every
 //! post before it has been given out or withdrawn.
@@ -12,9 +13,14 @@
 //! posts. For a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
 //! ended: it listens to nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]).
 
+mod posting;
+
+pub use posting::{Posted, Posting};
+
 use crate::user_code::wake;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -27,10 +33,12 @@ pub const MESSAGE_BYTES: usize = 64;
 /// A message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
-    /// Its channel.
+    /// Its channel, to which its listeners listen.
     pub channel: Box<[u8]>,
+    /// Where they listen to a pattern of names, the name to which it was sent.
+    pub matched: Option<Arc<[u8]>>,
     /// Its content.
-    pub payload: Box<[u8]>,
+    pub payload: Arc<[u8]>,
     /// The number of the session that sent it.
     pub process: u32,
 }
@@ -38,7 +46,8 @@ pub struct Message {
 impl Message {
     /// The bytes that it counts against a bound.
     pub fn bytes(&self) -> usize {
-        self.channel.len() + self.payload.len() + MESSAGE_BYTES
+        let matched = self.matched.as_ref().map_or(0, |matched| matched.len());
+        self.channel.len() + matched + self.payload.len() + MESSAGE_BYTES
     }
 }
 
@@ -67,7 +76,7 @@ pub enum Event {
 pub struct Channels {
     listeners: HashMap<u64, Listener>,
     /// The listeners of each, with the place of the channel among theirs.
-    channels: HashMap<Arc<[u8]>, BTreeMap<u64, u64>>,
+    channels: BTreeMap<Arc<[u8]>, BTreeMap<u64, u64>>,
     /// Posts that are not given out yet, in the order of the commits.
     posts: VecDeque<Post>,
     /// The number of posts that were made.
@@ -175,6 +184,22 @@ impl Channels {
     pub fn listens(&self, id: u64, channel: &[u8]) -> bool {
         let listeners = self.channels.get(channel);
         listeners.is_some_and(|listeners| listeners.contains_key(&id))
+    }
+
+    /// The channels with listeners whose names begin so, in the order of their names, each with how many listen to it.
+    pub fn beginning_with<'c>(
+        &'c self,
+        prefix: &'c [u8],
+    ) -> impl Iterator<Item = (&'c [u8], usize)> {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let from = self.channels.range::<[u8], _>(from);
+        from.map(|(channel, listeners)| (&channel[..], listeners.len()))
+            .take_while(move |(channel, _)| channel.starts_with(prefix))
+    }
+
+    /// How many listen to a channel.
+    pub fn listeners(&self, channel: &[u8]) -> usize {
+        self.channels.get(channel).map_or(0, BTreeMap::len)
     }
 
     /// Posts messages of a transaction that commits now. Returns the post's number; `None` if they have no listeners.
@@ -330,6 +355,11 @@ impl Hub {
             hub: self.clone(),
             has_listened: AtomicBool::new(false),
         }
+    }
+
+    /// Looks at the channels, which do not change meanwhile.
+    pub fn look<T>(&self, look: impl FnOnce(&Channels) -> T) -> T {
+        look(&self.locked())
     }
 
     /// See [`Channels::post`].

@@ -11,6 +11,7 @@
 use bytes::BytesMut;
 use sardonyx::{Error, Journal, Table, Tables, Transaction, field, record};
 use sardonyx_resp::{Continue, Failure, Keyspace, Reply, Session, SessionOptions};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -156,7 +157,18 @@ async fn serve(mut stream: TcpStream, keyspace: Arc<Keyspace>) -> std::io::Resul
         match session.take(&mut input) {
             Ok(flight) if flight.is_empty() => {
                 input.reserve(READ_BYTES);
-                if stream.read_buf(&mut input).await? == 0 {
+                let read = tokio::select! {
+                    read = stream.read_buf(&mut input) => Some(read?),
+                    _ = poll_fn(|context| session.poll_messages(context)) => None,
+                };
+                if read == Some(0) {
+                    return Ok(());
+                }
+                session.tell(&mut output);
+                let is_over = session.refuse_slow(&mut output);
+                stream.write_all(&output).await?;
+                output.clear();
+                if is_over {
                     return Ok(());
                 }
             }

@@ -12,7 +12,7 @@ use sardonyx::low_level::Committed;
 use sardonyx::procedures::ProcedureError;
 use sardonyx_base::waiting;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Takes the newest state of a database that is followed, which is durable, or says why there is none.
 pub type TakesState = Arc<dyn Fn() -> Result<Committed, String> + Send + Sync>;
@@ -44,7 +44,7 @@ impl FollowedKeys {
         let mut latest = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         let commands = match &*latest {
             Some(commands) if commands.shared().numbers == numbers => commands.clone(),
-            _ => Arc::new(Commands::new(Arc::new(Shared::new(numbers)))),
+            _ => Arc::new(Commands::new(Arc::new(Shared::new(numbers, Weak::new())))),
         };
         *latest = Some(commands.clone());
         Ok((committed, commands))
@@ -67,7 +67,8 @@ impl FollowedKeys {
                 false => waiting::aside(read),
             };
             if !committed.snapshot.is_ended() {
-                return outcomes;
+                // Commands that send messages are refused before they come here.
+                return outcomes.sent(&commands.shared().posting);
             }
             // It was ended for want of memory. The answers are given up.
             requests

@@ -1,5 +1,6 @@
 //! The keyspace: a database's tables as keys, shared by all sessions.
 
+use crate::channels::{Messages, Sending, posting};
 use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
@@ -11,12 +12,13 @@ use sardonyx::low_level::{Begun, Reached, Turn};
 use sardonyx::procedures::{BatchTicket, Registered};
 use sardonyx::schema::ValueRef;
 use sardonyx::{Error, Tables, Ticket, Transaction};
+use sardonyx_base::channels::{Inbox, Posting};
 use sardonyx_base::random::Random;
 use sardonyx_base::waiting;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// The body of a registered function: a transaction, the keys and the arguments that the client gave.
 pub type Body =
@@ -66,6 +68,8 @@ pub(crate) struct Shared {
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
+    /// Where messages are posted, and who listens.
+    pub posting: Arc<Posting>,
     sessions: AtomicU64,
     checkpointing: AtomicBool,
     /// Milliseconds since 1970; when it was opened, before the first.
@@ -73,8 +77,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// With these tables, and nothing done yet.
-    pub(crate) fn new(numbers: Numbers) -> Shared {
+    /// With these tables, and nothing done yet. Those that another program has open are none of ours.
+    pub(crate) fn new(numbers: Numbers, tables: Weak<Tables>) -> Shared {
         Shared {
             numbers,
             ids: AtomicU64::new(0),
@@ -82,6 +86,7 @@ impl Shared {
             cursors: Mutex::default(),
             hashes: RandomState::new(),
             places: Places::new(),
+            posting: posting(tables),
             sessions: AtomicU64::new(0),
             checkpointing: AtomicBool::new(false),
             checkpointed: AtomicI64::new(crate::session::system_time()),
@@ -135,7 +140,10 @@ impl Keyspace {
     /// [`Error::Refused`] if the database has a table of such a name with other columns; [`Error::Nested`] inside a
     /// transaction; the engine's.
     pub fn open(tables: Arc<Tables>) -> Result<Arc<Keyspace>, Error> {
-        let shared = Arc::new(Shared::new(Numbers::open(&tables)?));
+        let shared = Arc::new(Shared::new(
+            Numbers::open(&tables)?,
+            Arc::downgrade(&tables),
+        ));
         let commands = tables.register_or_share(Commands::new(shared))?;
         let shared = Arc::clone(commands.procedure().shared());
         // Whoever shares it asks, too: the first may not have come to it.
@@ -159,7 +167,7 @@ impl Keyspace {
     pub fn follow(take: TakesState) -> Arc<Keyspace> {
         Arc::new(Keyspace {
             store: Store::Followed(FollowedKeys::new(take)),
-            shared: Arc::new(Shared::new(Numbers::default())),
+            shared: Arc::new(Shared::new(Numbers::default(), Weak::new())),
         })
     }
 
@@ -222,6 +230,7 @@ impl Keyspace {
                 caller: None,
                 beside: None,
                 committed: Vec::new(),
+                messages: Messages::default(),
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,
@@ -277,10 +286,21 @@ impl Keyspace {
             // Rows that are not to be seen do not change there.
             Store::Followed(keys) => return Ok(keys.answer(&requests)),
         };
-        match own.ask(requests, lane)? {
-            Asked::Submitted(ticket) => ticket.await,
-            Asked::Read(outcomes, durable) => durable.await.map(|()| outcomes),
-        }
+        let (outcomes, give_out): (_, fn(Sending)) = match own.ask(requests, lane)? {
+            Asked::Submitted(ticket) => (ticket.await?, Sending::durable),
+            Asked::Read(outcomes, durable) => {
+                durable.await?;
+                (outcomes, Sending::durable_alone)
+            }
+        };
+        let given_out = |answer: Answer| answer.given_out(give_out);
+        let outcomes = outcomes.into_iter();
+        Ok(outcomes.map(|outcome| outcome.map(given_out)).collect())
+    }
+
+    /// A place for a session among those that listen to channels.
+    pub(crate) fn inbox(&self) -> Inbox {
+        self.shared.posting.hub().enter(0)
     }
 
     /// The state that the commands of all sessions share.
@@ -380,6 +400,7 @@ impl Own {
                 false => waiting::aside(read),
             };
             if !committed.snapshot.is_ended() {
+                let outcomes = outcomes.sent(&shared.posting);
                 return Ok(Asked::Read(outcomes, self.tables.durable(committed.group)));
             }
             // It was ended for want of memory. The answers are given up.

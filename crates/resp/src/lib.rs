@@ -31,10 +31,11 @@
 //! and what differs from Redis.
 //!
 //! Rooms: `command::line` takes commands from bytes; [`Reply`] writes answers; `session` plans a flight; `request` runs
-//! it in the database; `command` has the commands, `data` the rows that they are made of.
+//! it in the database; `command` has the commands, `data` the rows that they are made of, `channels` the messages.
 
 #![forbid(unsafe_code)]
 
+mod channels;
 mod command;
 mod cursors;
 mod data;

@@ -54,6 +54,10 @@ pub enum Reply {
     Set(Vec<Reply>),
     /// A text for people.
     Verbatim(String),
+    /// A list that is no answer to a command, or not only: a message.
+    Push(Vec<Reply>),
+    /// Answers one behind the other, of a command that has several.
+    Several(Vec<Reply>),
 }
 
 impl Reply {
@@ -63,7 +67,10 @@ impl Reply {
             Reply::Error(text) | Reply::Verbatim(text) => text.len(),
             Reply::Bulk(bytes) => bytes.len(),
             Reply::Shared(bytes) => bytes.len(),
-            Reply::Array(items) | Reply::Set(items) => items.iter().map(Reply::bytes).sum(),
+            Reply::Array(items)
+            | Reply::Set(items)
+            | Reply::Push(items)
+            | Reply::Several(items) => items.iter().map(Reply::bytes).sum(),
             Reply::Map(pairs) | Reply::Pairs(pairs) => {
                 let pairs = pairs.iter();
                 pairs.map(|(one, other)| one.bytes() + other.bytes()).sum()
@@ -144,6 +151,8 @@ impl Reply {
             Reply::NullArray => output.put_slice(if new { b"_\r\n" } else { b"*-1\r\n" }),
             Reply::Array(items) => list(output, b'*', items, version),
             Reply::Set(items) => list(output, if new { b'~' } else { b'*' }, items, version),
+            Reply::Push(items) => list(output, if new { b'>' } else { b'*' }, items, version),
+            Reply::Several(items) => items.iter().for_each(|item| item.write(version, output)),
             Reply::Map(pairs) => {
                 match new {
                     true => head(output, b'%', pairs.len() as i64),
@@ -205,7 +214,7 @@ mod tests {
     #[test]
     fn each_version_has_its_own_spelling() {
         let pair = || vec![(Reply::Text("a"), Reply::Double(1.5))];
-        let cases: [(Reply, &str, &str); 10] = [
+        let cases: [(Reply, &str, &str); 12] = [
             (Reply::Ok, "+OK\r\n", "+OK\r\n"),
             (
                 Reply::Int(i64::MIN),
@@ -229,6 +238,16 @@ mod tests {
                 Reply::Set(vec![Reply::Int(0)]),
                 "*1\r\n:0\r\n",
                 "~1\r\n:0\r\n",
+            ),
+            (
+                Reply::Push(vec![Reply::Int(0)]),
+                "*1\r\n:0\r\n",
+                ">1\r\n:0\r\n",
+            ),
+            (
+                Reply::Several(vec![Reply::Int(0), Reply::Null]),
+                ":0\r\n$-1\r\n",
+                ":0\r\n_\r\n",
             ),
             (
                 Reply::Verbatim("x".into()),

@@ -6,6 +6,7 @@
 //! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
 //! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
 
+use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, Command, FAST, MORE};
 use crate::data::{Data, KEYS, Seen, State};
@@ -18,6 +19,7 @@ use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
 use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
+use sardonyx_base::channels::Posting;
 use sardonyx_base::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,8 +70,33 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Reply(Reply),
+    /// The same of what sends messages, which are given out when it is durable.
+    Sends(Reply, Box<Sending>),
     /// It has not run: the answers before it are to be sent first.
     Postponed(Box<What>),
+}
+
+impl Answer {
+    /// With messages that are posted now.
+    fn sends(self, messages: Messages, posting: &Arc<Posting>) -> Answer {
+        match self {
+            Answer::Reply(reply) if !messages.is_empty() => {
+                Answer::Sends(reply, Box::new(messages.post(posting)))
+            }
+            answer => answer,
+        }
+    }
+
+    /// What it is an answer to is durable: its messages are given out.
+    pub fn given_out(self, give_out: fn(Sending)) -> Answer {
+        match self {
+            Answer::Sends(reply, sending) => {
+                give_out(*sending);
+                Answer::Reply(reply)
+            }
+            answer => answer,
+        }
+    }
 }
 
 /// What came of the requests of a batch, in their order.
@@ -142,12 +169,13 @@ impl Procedure for Commands {
         (): (),
         transaction: &mut Transaction<'_>,
     ) -> Result<Answer, Failure> {
-        self.answer(request, transaction, None)
+        let (answer, messages) = self.answer(request, transaction, None)?;
+        Ok(answer.sends(messages, &self.shared.posting))
     }
 }
 
 impl Commands {
-    /// Runs a request in a state of the tables.
+    /// Runs a request in a state of the tables. Returns the messages that it sends, too.
     ///
     /// # Errors
     /// Why it is not done.
@@ -157,9 +185,10 @@ impl Commands {
         request: &Request,
         state: &mut S,
         beside: Option<&Committed>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<(Answer, Messages), Failure> {
         if request.pending.is_full() {
-            return Ok(Answer::Postponed(Box::new(request.what.clone())));
+            let postponed = Answer::Postponed(Box::new(request.what.clone()));
+            return Ok((postponed, Messages::default()));
         }
         if request.what.stores() {
             request.pending.check()?;
@@ -177,29 +206,44 @@ impl Commands {
             caller: None,
             beside,
             committed: Vec::new(),
+            messages: Messages::default(),
         };
         let reply = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
-        let committed = data.committed;
+        let (committed, messages) = (data.committed, data.messages);
         drop(room);
         // If there is no memory for the answer, what it is the answer to has not happened.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
-        Ok(Answer::Reply(reply))
+        Ok((Answer::Reply(reply), messages))
     }
 
-    /// Runs requests that [only read](What::only_reads) in what was committed before a long transaction.
-    pub fn answer_beside(&self, requests: &[Request], committed: &Committed) -> Outcomes {
+    /// Runs requests that [only read](What::only_reads) in what was committed before a long transaction. The messages that
+    /// they send are posted by [`Beside::sent`], if their answers count.
+    pub fn answer_beside(&self, requests: &[Request], committed: &Committed) -> Beside {
         let mut space: &SpaceSnapshot = committed.snapshot.space();
         let answers = requests
             .iter()
             .map(|request| self.answer(request, &mut space, Some(committed)));
-        answers
-            .map(|answer| answer.map_err(ProcedureError::Aborted))
-            .collect()
+        Beside(answers.collect())
+    }
+}
+
+/// What came of requests that only read, beside a long transaction.
+#[derive(Debug)]
+pub(crate) struct Beside(Vec<Result<(Answer, Messages), Failure>>);
+
+impl Beside {
+    /// The answers count: the messages are posted.
+    pub fn sent(self, posting: &Arc<Posting>) -> Outcomes {
+        let answers = self.0.into_iter().map(|answer| {
+            let (answer, messages) = answer.map_err(ProcedureError::Aborted)?;
+            Ok(answer.sends(messages, posting))
+        });
+        answers.collect()
     }
 }
 

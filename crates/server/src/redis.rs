@@ -18,6 +18,7 @@ use sardonyx_resp::{
     SystemClock,
 };
 use sardonyx_sql::{Database, Reason};
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -109,6 +110,9 @@ pub async fn serve(
             true => None,
             false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
         };
+        if session.refuse_slow(&mut output) {
+            return outgoing.send(&mut output).await;
+        }
         let flight = session.take(&mut receiver.incoming().input);
         let flight = match flight {
             Ok(flight) => flight,
@@ -164,7 +168,14 @@ pub async fn serve(
                 // As of PostgreSQL's clients: without a word.
                 Err(_) => return Ok(()),
             },
-            None => receiver.receive().await?,
+            None => tokio::select! {
+                received = receiver.receive() => received?,
+                _ = poll_fn(|context| session.poll_messages(context)) => {
+                    session.tell(&mut output);
+                    outgoing.send(&mut output).await?;
+                    continue;
+                }
+            },
         };
         // Nor by going on to say what is wrong.
         if until.is_some_and(|until| until <= tokio::time::Instant::now()) {

@@ -5,12 +5,11 @@ use crate::blocking::Threads;
 use crate::error::{SqlError, code};
 use crate::relation::{OBJECTS, kind, objects, parsed};
 use crate::sequences::{Counter, Counters, Sequence};
-use crate::signals::Unsettled;
 use crate::source::Source;
 use crate::store::{NodeStore, Store, TRIES};
 use sardonyx::schema::{Schema, SchemaBuilder, Type, Value};
 use sardonyx::{Durability, Error, Tables, Transaction};
-use sardonyx_base::channels::Hub;
+use sardonyx_base::channels::{Hub, Posting};
 use sardonyx_base::memory::Budget;
 use std::any::Any;
 use std::collections::HashMap;
@@ -40,9 +39,7 @@ pub struct Database {
     /// With so many statements before it a flight of an open transaction runs aside.
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
-    hub: Arc<Hub>,
-    unsettled: Unsettled,
-    itself: Weak<Database>,
+    posting: Arc<Posting>,
 }
 
 /// The bounds of statements that change many rows.
@@ -162,9 +159,7 @@ impl Database {
             has_keyspace: AtomicBool::new(false),
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
-            hub: Arc::default(),
-            unsettled: Unsettled::default(),
-            itself: itself.clone(),
+            posting: posting(itself),
         })
     }
 
@@ -291,18 +286,32 @@ impl Database {
 
     /// The listeners of each channel.
     pub(crate) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+        self.posting.hub()
     }
 
-    /// Notifications for whose transactions nothing waits.
-    pub(crate) fn unsettled(&self) -> &Unsettled {
-        &self.unsettled
+    /// The same, with what becomes of notifications for whose transactions nothing waits.
+    pub(crate) fn posting(&self) -> &Arc<Posting> {
+        &self.posting
     }
+}
 
-    /// Itself, for those who do not keep it open.
-    pub(crate) fn itself(&self) -> Weak<Database> {
-        self.itself.clone()
-    }
+/// The channels of a database, which do not keep it open.
+fn posting(of: &Weak<Database>) -> Arc<Posting> {
+    let (waits, runs) = (of.clone(), of.clone());
+    let is_durable = move || {
+        let database = waits.upgrade()?;
+        // With a turn of its own: the call that posted has ended then, and a state from before it does not count.
+        let turn = database.tables()?.turn().ok()?;
+        turn.all_durable().wait().ok()
+    };
+    Posting::new(
+        move || is_durable().is_some(),
+        move |work| {
+            if let Some(database) = runs.upgrade() {
+                drop(database.readers().run(work));
+            }
+        },
+    )
 }
 
 /// Drops the next contents of tables that a process left which ended while it made them.

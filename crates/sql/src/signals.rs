@@ -3,8 +3,7 @@
 //!
 //! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
 //! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). If its client has left meanwhile, a
-//! thread finds out. Programs that call procedures by name have no session, and are refused signals.
+//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). Programs that call procedures by name have no session, and are refused signals.
 
 mod noted;
 
@@ -13,9 +12,9 @@ use crate::error::{SqlError, code};
 use crate::sequences::SequenceChanges;
 use noted::Noted;
 pub(crate) use noted::SignalsMark;
-use sardonyx_base::channels::{Hub, Inbox, Listening, Message};
+use sardonyx_base::channels::{Inbox, Listening, Message, Posted, Posting};
 use sardonyx_base::memory::Budget;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 /// Names of channels are shorter, in bytes.
 const CHANNEL_BYTES: usize = 64;
@@ -105,6 +104,7 @@ impl Signals {
         check_text(payload.as_bytes())?;
         let message = Message {
             channel: channel.as_bytes().into(),
+            matched: None,
             payload: payload.as_bytes().into(),
             process,
         };
@@ -137,10 +137,10 @@ impl Signals {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the number of the post, if
-    /// they have listeners.
-    fn committed(self, hub: &Hub) -> Option<u64> {
-        self.0?.committed(hub)
+    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// listeners.
+    fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
+        self.0?.committed(posting)
     }
 }
 
@@ -160,127 +160,13 @@ impl Database {
     /// have listeners.
     pub(crate) fn effects_committed(&self, effects: Effects) -> Option<Posted> {
         self.sequences_committed(effects.sequences);
-        let number = effects.signals.committed(self.hub())?;
-        Some(Posted {
-            database: self.itself(),
-            number,
-            is_left: true,
-        })
+        effects.signals.committed(self.posting())
     }
 
     /// The same for a transaction that signals nothing.
     pub(crate) fn sequences_committed(&self, sequences: SequenceChanges) {
         if !sequences.is_empty() {
             sequences.committed(&mut self.counters().lock());
-        }
-    }
-
-    /// Has a thread find out what becomes of a post.
-    fn settle_later(self: Arc<Self>, number: u64) {
-        let begins = {
-            let mut unsettled = self.unsettled().lock();
-            unsettled.numbers.push(number);
-            !std::mem::replace(&mut unsettled.is_looked_after, true)
-        };
-        if begins {
-            let settling = Settling(self.clone());
-            drop(self.readers().run(move || settling.run()));
-        }
-    }
-
-    /// Waits until what is committed now is durable, and gives posts out. If the log fails, or is closed, it withdraws them.
-    fn settle(&self, numbers: &[u64]) {
-        let durable = self.tables().and_then(|tables| {
-            // With a turn of its own: the call that posted has ended then, and a state from before it does not count.
-            let turn = tables.turn().ok()?;
-            turn.all_durable().wait().ok()
-        });
-        for number in numbers {
-            match durable {
-                Some(()) => self.hub().durable_to(*number),
-                None => self.hub().withdraw(*number),
-            }
-        }
-    }
-}
-
-/// Posts for whose transactions nothing waits.
-#[derive(Debug, Default)]
-pub(crate) struct Unsettled(Mutex<Numbers>);
-
-#[derive(Debug, Default)]
-struct Numbers {
-    numbers: Vec<u64>,
-    is_looked_after: bool,
-}
-
-impl Unsettled {
-    fn lock(&self) -> MutexGuard<'_, Numbers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The one thread that looks after them, until there are none.
-struct Settling(Arc<Database>);
-
-impl Settling {
-    fn run(self) {
-        loop {
-            let numbers = {
-                let mut unsettled = self.0.unsettled().lock();
-                unsettled.is_looked_after = !unsettled.numbers.is_empty();
-                std::mem::take(&mut unsettled.numbers)
-            };
-            if numbers.is_empty() {
-                return;
-            }
-            self.0.settle(&numbers);
-        }
-    }
-}
-
-impl Drop for Settling {
-    /// Also if there was no thread for it: the next post finds another one, which settles those before it, too.
-    fn drop(&mut self) {
-        self.0.unsettled().lock().is_looked_after = false;
-    }
-}
-
-/// Notifications of a transaction that has committed, and may not be durable yet.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Posted {
-    database: Weak<Database>,
-    number: u64,
-    is_left: bool,
-}
-
-impl Posted {
-    /// The transaction is durable, and so are those before it.
-    pub fn durable(self) {
-        self.end(|hub, number| hub.durable_to(number));
-    }
-
-    /// The transaction is, whatever becomes of those before it: it has only read what is durable.
-    pub fn durable_alone(self) {
-        self.end(|hub, number| hub.durable(number));
-    }
-
-    fn end(mut self, act: impl FnOnce(&Hub, u64)) {
-        self.is_left = false;
-        if let Some(database) = self.database.upgrade() {
-            act(database.hub(), self.number);
-        }
-    }
-}
-
-impl Drop for Posted {
-    /// The caller does not wait for the transaction any more: its client has left.
-    fn drop(&mut self) {
-        if self.is_left
-            && let Some(database) = self.database.upgrade()
-        {
-            database.settle_later(self.number);
         }
     }
 }

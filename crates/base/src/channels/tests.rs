@@ -26,6 +26,7 @@ fn channel(name: &str) -> Arc<[u8]> {
 fn message(channel: &str, payload: &str) -> Arc<Message> {
     Arc::new(Message {
         channel: channel.as_bytes().into(),
+        matched: None,
         payload: payload.as_bytes().into(),
         process: 7,
     })
@@ -62,6 +63,69 @@ fn messages_are_given_out_when_they_are_durable_and_none_before_is_left() {
     // A listener that has left is no listener.
     drop(other);
     assert_eq!(post(&hub, "b", "5"), None);
+}
+
+#[test]
+fn channels_that_begin_alike_are_found_with_their_listeners() {
+    let hub = Arc::new(Hub::default());
+    let (one, other) = (hub.enter(1), hub.enter(2));
+    for name in ["a", "b", "ba", "bb", "c"] {
+        one.listen(&Listening::To(channel(name)));
+    }
+    other.listen(&Listening::To(channel("ba")));
+    one.listen(&Listening::NoMore(channel("bb")));
+    let found = |prefix: &[u8]| {
+        hub.look(|channels| {
+            let found = channels.beginning_with(prefix);
+            found
+                .map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), count))
+                .collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(found(b"b"), [("b".into(), 1), ("ba".into(), 2)]);
+    assert_eq!(found(b"bb"), []);
+    assert_eq!(found(b"").len(), 4);
+    let listeners = |name: &[u8]| hub.look(|channels| channels.listeners(name));
+    assert_eq!((listeners(b"ba"), listeners(b"bb")), (2, 0));
+}
+
+#[test]
+fn posts_that_are_left_are_settled_and_keep_nothing_back() {
+    let is_durable = Arc::new(AtomicBool::new(true));
+    let (asked, work) = (is_durable.clone(), Arc::new(Mutex::new(Vec::new())));
+    let works = work.clone();
+    let posting = Posting::new(
+        move || asked.load(Ordering::Relaxed),
+        move |one| works.lock().unwrap().push(one),
+    );
+    let one = posting.hub().enter(1);
+    one.listen(&Listening::To(channel("a")));
+    let post = |payload| posting.post([message("a", payload)].iter()).unwrap();
+    let run = || {
+        let taken = std::mem::take(&mut *work.lock().unwrap());
+        let count = taken.len();
+        taken.into_iter().for_each(|one| one());
+        count
+    };
+    drop(post("1"));
+    drop(post("2"));
+    post("3").durable_alone();
+    assert_eq!(taken(&one), Vec::<String>::new());
+    // One thread for both.
+    assert_eq!(run(), 1);
+    assert_eq!(taken(&one), ["1", "2", "3"]);
+    is_durable.store(false, Ordering::Relaxed);
+    drop(post("lost"));
+    post("4").durable_alone();
+    assert_eq!(run(), 1);
+    assert_eq!(taken(&one), ["4"]);
+    // There was no thread: the next one settles both.
+    is_durable.store(true, Ordering::Relaxed);
+    drop(post("5"));
+    work.lock().unwrap().clear();
+    drop(post("6"));
+    assert_eq!(run(), 1);
+    assert_eq!(taken(&one), ["5", "6"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod hashes;
 mod keys;
 pub(crate) mod line;
 mod lists;
+mod messages;
 mod pairs;
 mod range;
 mod scan;
@@ -39,28 +40,32 @@ pub(crate) type RunBeside = fn(&mut Data<'_, &SpaceSnapshot>, &Line) -> Result<R
 const NAME_BYTES_MAX: usize = 24;
 
 /// It changes data.
-pub(crate) const WRITE: u8 = 1;
+pub(crate) const WRITE: u16 = 1;
 /// It reads data only.
-pub(crate) const READ: u8 = 2;
+pub(crate) const READ: u16 = 2;
 /// It takes a short time, however much data there is.
-pub(crate) const FAST: u8 = 4;
+pub(crate) const FAST: u16 = 4;
 /// It may add data.
-pub(crate) const MORE: u8 = 8;
+pub(crate) const MORE: u16 = 8;
 /// It is answered before the client has said who it is.
-pub(crate) const OPEN: u8 = 16;
+pub(crate) const OPEN: u16 = 16;
 /// It is for who looks after the server.
-pub(crate) const ADMIN: u8 = 32;
+pub(crate) const ADMIN: u16 = 32;
 /// It cannot be in a transaction.
-pub(crate) const ALONE: u8 = 64;
+pub(crate) const ALONE: u16 = 64;
 /// It calls functions, which are told who calls.
-pub(crate) const CALLS: u8 = 128;
+pub(crate) const CALLS: u16 = 128;
+/// It is about messages on channels.
+pub(crate) const MESSAGES: u16 = 256;
+/// A script cannot run it.
+pub(crate) const NO_SCRIPT: u16 = 512;
 
 /// A command.
 pub(crate) struct Command {
     pub name: &'static str,
     /// How many parts it has, its name included; at least so many, if negative.
     pub arity: i32,
-    pub flags: u8,
+    pub flags: u16,
     /// The numbers of the first and the last part that is a key, and the step; the last counts from the end, if negative.
     pub keys: (i32, i32, i32),
     pub summary: &'static str,
@@ -74,7 +79,7 @@ pub(crate) struct Command {
 pub(crate) const fn on_data(
     name: &'static str,
     arity: i32,
-    flags: u8,
+    flags: u16,
     keys: (i32, i32, i32),
     run: Run,
     summary: &'static str,
@@ -129,6 +134,8 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("sorted-set", sorted_reads::COMMANDS),
     ("sorted-set", sorted_stores::COMMANDS),
     ("scripting", functions::COMMANDS),
+    ("pubsub", messages::COMMANDS),
+    ("pubsub", crate::session::LISTENING),
     ("connection", crate::session::COMMANDS),
 ];
 
@@ -178,7 +185,7 @@ impl Command {
     }
 
     /// Whether it has one of these flags.
-    pub fn is(&self, flags: u8) -> bool {
+    pub fn is(&self, flags: u16) -> bool {
         self.flags & flags != 0
     }
 

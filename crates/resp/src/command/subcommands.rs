@@ -97,6 +97,17 @@ const ALL: &[(&str, &[Subcommand])] = &[
             HELP,
         ],
     ),
+    (
+        "pubsub",
+        &[
+            of("channels", -2, "[<pattern>]"),
+            of("numpat", 2, ""),
+            of("numsub", -2, "[<channel> ...]"),
+            of("shardchannels", -2, "[<pattern>]"),
+            of("shardnumsub", -2, "[<shardchannel> ...]"),
+            HELP,
+        ],
+    ),
 ];
 
 fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
@@ -126,6 +137,16 @@ pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
             "{}|{}",
             command.name, found.name
         ))),
+    }
+}
+
+/// The name of a command, with that of the subcommand if it has one.
+pub(crate) fn full_name(command: &Command, line: &Line) -> String {
+    let is_it = |sub: &&Subcommand| super::words::is(line.part(1), sub.name);
+    let found = subcommands(command).and_then(|subcommands| subcommands.iter().find(is_it));
+    match found {
+        Some(found) => format!("{}|{}", command.name, found.name),
+        None => command.name.to_string(),
     }
 }
 

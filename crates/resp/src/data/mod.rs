@@ -24,6 +24,7 @@ pub(crate) use state::{Live, State};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
+use crate::channels::Messages;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
@@ -92,6 +93,8 @@ pub(crate) struct Data<'t, S> {
     pub beside: Option<&'t Committed>,
     /// What is to be done once the transaction commits.
     pub committed: Vec<Box<dyn FnOnce()>>,
+    /// What is posted then.
+    pub messages: Messages,
 }
 
 impl<S> Data<'_, S> {

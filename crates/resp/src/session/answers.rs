@@ -12,7 +12,7 @@ use sardonyx_base::waiting::Reason;
 /// The answer to a request that ran, or was refused, or is postponed.
 pub(super) fn of_outcome(outcome: Option<Result<Answer, ProcedureError<Failure>>>) -> Answer {
     Answer::Reply(match outcome {
-        Some(Ok(answer)) => return answer,
+        Some(Ok(answer)) => return answer.given_out(drop),
         Some(Err(ProcedureError::Aborted(failure))) => Reply::Error(failure.to_string()),
         Some(Err(ProcedureError::Panicked(message))) => Reply::Error(format!(
             "ERR the command panicked and was undone: {message}"

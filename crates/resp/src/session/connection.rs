@@ -1,7 +1,9 @@
 //! Commands of the connection: who is there, in which version, and transactions' beginnings and ends.
 
+use super::listening::LISTENING;
 use super::options::DEFAULT_USER;
 use super::{Planned, Queue, Session, caller};
+use crate::channels::Kind;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN, subcommands};
@@ -10,7 +12,7 @@ use crate::reply::{Reply, Version};
 use crate::request::{Request, Step, What};
 use std::sync::PoisonError;
 
-const fn of_session(name: &'static str, arity: i32, flags: u8, summary: &'static str) -> Command {
+const fn of_session(name: &'static str, arity: i32, flags: u16, summary: &'static str) -> Command {
     Command {
         name,
         arity,
@@ -138,6 +140,10 @@ impl Session {
                 self.watched = None;
                 Ok(Reply::Ok)
             }
+            "ping" if self.is_pinged_as_listener() && line.len() <= 2 => {
+                let parts = vec![Reply::Text("pong"), Reply::Bulk(line.part(1).to_vec())];
+                Ok(Reply::Array(parts))
+            }
             "ping" => match line.len() {
                 1 => Ok(Reply::Simple("PONG")),
                 2 => Ok(Reply::Bulk(line.part(1).to_vec())),
@@ -157,6 +163,9 @@ impl Session {
                 Err(failure) => Err(failure),
             },
             "client" => self.client(line),
+            _ if LISTENING.iter().any(|listens| listens.name == command.name) => {
+                self.listen(command, line)
+            }
             _ => self.information(command, line, now),
         };
         answer.unwrap_or_else(|failure| Reply::Error(failure.to_string()))
@@ -190,6 +199,7 @@ impl Session {
         self.library = Default::default();
         self.queue = None;
         self.watched = None;
+        self.listen_to_none();
         self.permission = self.options.permission_without_password();
         self.caller = caller(DEFAULT_USER, &self.options);
     }
@@ -326,7 +336,14 @@ impl Session {
         if words.left() == 2 && words.take("type") {
             let kind = words.wanted()?;
             return match ["normal", "master", "slave", "replica", "pubsub"] {
-                kinds if kinds.iter().any(|known| is(kind, known)) => Ok(is(kind, "normal")),
+                kinds if kinds.iter().any(|known| is(kind, known)) => {
+                    let own = if self.listens.all() > 0 {
+                        "pubsub"
+                    } else {
+                        "normal"
+                    };
+                    Ok(is(kind, own))
+                }
                 _ => {
                     let kind = String::from_utf8_lossy(kind);
                     Err(Failure::Said(format!("ERR Unknown client type '{kind}'")))
@@ -384,14 +401,23 @@ impl Session {
         let watched = self.watched.as_ref().map_or(0, |watched| {
             watched.lock().unwrap_or_else(PoisonError::into_inner).len()
         });
+        let flags = match (self.listens.all() > 0, self.queue.is_some()) {
+            (true, true) => "Px",
+            (true, false) => "P",
+            (false, true) => "x",
+            (false, false) => "N",
+        };
         format!(
-            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db=0 sub=0 psub=0 ssub=0 multi={queued} \
+            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={queued} \
              watch={watched} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
              events=r cmd=client|{subcommand} user={} redir=-1 resp={version} lib-name={} lib-ver={}\n",
             self.id,
             text(&self.name),
             (self.options.clock.now() - self.since).max(0) / 1000,
-            if self.queue.is_some() { 'x' } else { 'N' },
+            flags,
+            self.listens.count(Kind::Channel),
+            self.listens.count(Kind::Pattern),
+            self.listens.count(Kind::Shard),
             self.queue.as_ref().map_or(0, |queue| queue.bytes),
             self.caller.user,
             text(&self.library.0),

@@ -3,7 +3,9 @@
 use super::Session;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{self, ADMIN, ALONE, Command, FAST, MORE, OPEN, READ, WRITE, subcommands};
+use crate::command::{
+    self, ADMIN, ALONE, Command, FAST, MESSAGES, MORE, NO_SCRIPT, OPEN, READ, WRITE, subcommands,
+};
 use crate::failure::Failure;
 use crate::functions::Listed;
 use crate::pattern::matches;
@@ -314,7 +316,7 @@ fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Reply, Fail
 }
 
 fn described(command: &Command) -> Reply {
-    let words = [
+    let words: [(u16, &str); 9] = [
         (WRITE, "write"),
         (READ, "readonly"),
         (MORE, "denyoom"),
@@ -322,6 +324,8 @@ fn described(command: &Command) -> Reply {
         (OPEN, "no_auth"),
         (ADMIN, "admin"),
         (ALONE, "no_multi"),
+        (MESSAGES, "pubsub"),
+        (NO_SCRIPT, "noscript"),
     ];
     let flags = words.iter().filter(|(flag, _)| command.is(*flag));
     let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();

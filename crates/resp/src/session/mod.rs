@@ -14,20 +14,25 @@
 mod answers;
 mod connection;
 mod information;
+mod listening;
 mod options;
 
 pub(crate) use connection::COMMANDS;
+pub(crate) use listening::LISTENING;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::{self, ADMIN, ALONE, CALLS, Command, NO_KEYS, OPEN, WRITE, subcommands};
+use crate::command::{
+    self, ADMIN, ALONE, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
+};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::pending::{Pending, SMALL_BYTES};
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Outcomes, Request, Watched, What};
 use bytes::BytesMut;
+use listening::Listens;
 use sardonyx_base::memory::{Budget, Share};
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
@@ -107,6 +112,7 @@ pub struct Session {
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
+    listens: Listens,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     random: Random,
@@ -194,6 +200,7 @@ impl Session {
             caller: caller(options::DEFAULT_USER, &options),
             queue: None,
             watched: None,
+            listens: Listens::default(),
             executed: None,
             random: Random::new(seed),
             errors: 0,
@@ -364,10 +371,11 @@ impl Session {
             false => self.keyspace.answer(requests, self.id).await,
         };
         self.write_answers(planned, outcomes, output);
-        match self.rest.is_empty() {
-            true => self.end,
-            false => Continue::More,
+        if !self.rest.is_empty() {
+            return Continue::More;
         }
+        self.tell(output);
+        self.end
     }
 
     /// Writes the answers, up to the first command that is postponed, and keeps the rest.
@@ -391,12 +399,13 @@ impl Session {
             };
             let what = match answer {
                 Answer::Postponed(what) => RestOf::Postponed(*what),
-                Answer::Reply(reply) if self.rest.is_empty() => {
+                // Whose messages were given out.
+                Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
                     self.errors += u64::from(reply.is_error());
                     reply.write(version, output);
                     continue;
                 }
-                Answer::Reply(reply) => RestOf::Answered(reply),
+                Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
             };
             self.rest.push(Rest { what, version });
         }
@@ -494,7 +503,8 @@ impl Session {
         let is_allowed = match self.permission {
             Some(Permission::Nothing) => {
                 let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
-                let is_of_connection = command.run.is_none() && command.keys == NO_KEYS;
+                let is_of_connection =
+                    command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
                 is_of_connection && !tells_of_keys && !command.is(ADMIN)
             }
             // Who may only read begins no checkpoint, either.
@@ -515,6 +525,12 @@ impl Session {
                 "READONLY You can't write against a read only replica.",
             ));
         }
+        if command.is(MESSAGES) && self.keyspace.only_reads() {
+            return Err(Failure::Told(
+                "ERR messages are sent and heard at the server that has the database open: connect to that one",
+            ));
+        }
+        self.check_listens(command, line)?;
         if self.queue.is_some() && command.is(ALONE) {
             return Err(Failure::Told(
                 "ERR Command not allowed inside a transaction",

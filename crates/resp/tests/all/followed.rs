@@ -135,6 +135,13 @@ fn i16_what_would_change_something_is_refused_as_by_a_replica() {
     ] {
         assert!(ask(&mut here, text).starts_with("-READONLY "), "{text}");
     }
+    for text in ["PUBLISH a x", "SUBSCRIBE a", "PUBSUB CHANNELS"] {
+        let answer = ask(&mut here, text);
+        assert!(
+            answer.starts_with("-ERR messages are sent and heard"),
+            "{answer}"
+        );
+    }
     ask(&mut here, "MULTI");
     assert!(ask(&mut here, "SET k two").starts_with("-READONLY "));
     assert!(ask(&mut here, "EXEC").starts_with("-EXECABORT "));

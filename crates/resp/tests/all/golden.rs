@@ -1,6 +1,7 @@
 //! Commands and their answers, as they stand in `golden/*.txt`: what this answers, and what Redis answers.
 //!
-//! In a transcript a line `> words` is a command of the first client, `2> words` of the second; `@ millis` lets time
+//! In a transcript a line `> words` is a command of the first client, `2> words` of the second, and `2<` stands before what
+//! that one is told besides the first answer to each of its commands; `@ millis` lets time
 //! pass (here only: such a transcript is not for Redis); `! words` is one that Redis answers otherwise, and `~ words` one
 //! that it answers in an order that it does not promise. The lines behind it are the answers, as `common::text` writes
 //! them.
@@ -9,8 +10,9 @@
 //! nothing in it. `SARDONYX_BLESS=1` writes what was answered here into the transcripts.
 
 use crate::common::{World, encode, send, text::answers};
+use bytes::BytesMut;
 use sardonyx_resp::Session;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -56,10 +58,10 @@ fn words(line: &str) -> Vec<Vec<u8>> {
     words
 }
 
-/// Runs a transcript; returns it with the answers of `ask`.
+/// Runs a transcript; returns it with the answers of `ask`: to a command, or without one what a client is told next.
 fn run(
     transcript: &str,
-    mut ask: impl FnMut(u32, &[Vec<u8>]) -> Vec<String>,
+    mut ask: impl FnMut(u32, Option<&[Vec<u8>]>) -> Option<String>,
     mut advance: impl FnMut(i64),
 ) -> String {
     let mut result = String::new();
@@ -71,10 +73,17 @@ fn run(
             (Some((who, sent)), _) => {
                 result.push_str(line);
                 result.push('\n');
-                for answer in ask(who.parse().unwrap_or(1), &words(sent)) {
+                if let Some(answer) = ask(who.parse().unwrap_or(1), Some(&words(sent))) {
                     result.push_str(&answer);
                     result.push('\n');
                 }
+            }
+            (None, line) if line.len() == 2 && line.ends_with('<') => {
+                result.push_str(line);
+                result.push('\n');
+                let who = line[..1].parse().expect("a number");
+                result.push_str(&ask(who, None).expect("it is told something"));
+                result.push('\n');
             }
             (None, line) if line.is_empty() || line.starts_with('#') => {
                 result.push_str(line);
@@ -104,10 +113,17 @@ fn answers_are_those_of_the_transcripts() {
     for file in transcripts() {
         let transcript = std::fs::read_to_string(&file).expect("a transcript");
         let world = World::new(1);
-        let mut sessions: HashMap<u32, Session> = HashMap::new();
-        let ask = |who, words: &[Vec<u8>]| {
-            let session = sessions.entry(who).or_insert_with(|| world.session());
-            answers(&send(session, &encode(words)).0)
+        let mut sessions: HashMap<u32, (Session, VecDeque<String>)> = HashMap::new();
+        let ask = |who, words: Option<&[Vec<u8>]>| {
+            let new = || (world.session(), VecDeque::new());
+            let (session, told) = sessions.entry(who).or_insert_with(new);
+            let mut output = match words {
+                Some(words) => send(session, &encode(words)).0,
+                None => BytesMut::new(),
+            };
+            session.tell(&mut output);
+            told.extend(answers(&output));
+            told.pop_front()
         };
         let result = run(&transcript, ask, |millis| world.advance(millis));
         if std::env::var_os("SARDONYX_BLESS").is_some() {
@@ -139,34 +155,42 @@ fn redis_answers_the_same() {
         if transcript.lines().any(|line| line.starts_with("@ ")) {
             continue;
         }
-        let mut clients: HashMap<u32, TcpStream> = HashMap::new();
-        let mut ask = |who: u32, words: &[Vec<u8>]| {
-            let client = clients.entry(who).or_insert_with(|| {
+        let mut clients: HashMap<u32, (TcpStream, Vec<u8>)> = HashMap::new();
+        let mut ask = |who: u32, words: Option<&[Vec<u8>]>| {
+            let (client, answer) = clients.entry(who).or_insert_with(|| {
                 let client = TcpStream::connect(&address).expect("Redis listens");
                 let patience = Some(Duration::from_secs(5));
                 client.set_read_timeout(patience).expect("a time");
-                client
+                (client, Vec::new())
             });
-            client.write_all(&encode(words)).expect("sent");
-            let (mut answer, mut buffer) = (Vec::new(), [0; 65536]);
+            if let Some(words) = words {
+                client.write_all(&encode(words)).expect("sent");
+            }
+            let mut buffer = [0; 65536];
             loop {
+                let whole = redis_protocol::resp2::decode::decode_bytes(&answer.clone().into());
+                if let Ok(Some((_, length))) = whole {
+                    let first: Vec<u8> = answer.drain(..length).collect();
+                    return answers(&first).pop();
+                }
                 let length = client.read(&mut buffer).expect("an answer");
                 answer.extend_from_slice(&buffer[..length]);
-                let whole = redis_protocol::resp2::decode::decode_bytes(&answer.clone().into());
-                if matches!(whole, Ok(Some(_))) {
-                    return answers(&answer);
-                }
             }
         };
-        ask(1, &[b"FLUSHALL".to_vec()]);
+        ask(1, Some(&[b"FLUSHALL".to_vec()]));
         // As it is unless its configuration says otherwise.
         let unlimited = ["CONFIG", "SET", "maxmemory", "0"];
-        ask(1, &unlimited.map(|word| word.as_bytes().to_vec()));
+        let unlimited = unlimited.map(|word| word.as_bytes().to_vec());
+        ask(1, Some(&unlimited));
         let result = run(&transcript, &mut ask, |_| {});
         let mut command = "";
         for (expected, got) in transcript.lines().zip(result.lines()) {
             let marked = expected.starts_with("! ") || expected.starts_with("~ ");
-            if marked || expected.starts_with("> ") || expected.get(1..3) == Some("> ") {
+            if marked
+                || expected.starts_with("> ")
+                || expected.get(1..3) == Some("> ")
+                || expected.get(1..) == Some("<")
+            {
                 command = expected;
             }
             let same = match command.as_bytes().first() {

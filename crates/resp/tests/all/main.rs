@@ -9,4 +9,5 @@ mod followed;
 mod golden;
 mod keyspaces;
 mod killed;
+mod messages;
 mod model;

@@ -273,7 +273,7 @@ impl Answers<'_> {
     pub fn notification(&mut self, message: &Message) {
         self.message(b'A', |body| {
             body.put_u32(message.process);
-            for part in [&message.channel, &message.payload] {
+            for part in [&message.channel[..], &message.payload[..]] {
                 body.put_slice(part);
                 body.put_u8(0);
             }

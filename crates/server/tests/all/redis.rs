@@ -125,6 +125,77 @@ fn a_password_is_asked_for_and_rights_hold() {
 }
 
 #[test]
+fn a_client_that_listens_is_told_unasked_and_its_rights_hold() {
+    let mut options = redis_alone();
+    for (name, right) in [
+        ("ada", Right::Write),
+        ("eve", Right::Read),
+        ("bob", Right::None),
+    ] {
+        let user = User {
+            verifier: Verifier::of_password(name).unwrap(),
+            tables: Right::Own,
+            table: BTreeMap::new(),
+            keys: right,
+        };
+        options.users.insert(name.into(), user);
+    }
+    let running = Running::start(options);
+    let mut listener = Client::of(&running);
+    assert_eq!(listener.ask("AUTH eve eve"), "+OK");
+    assert_eq!(listener.ask("SUBSCRIBE news"), "*3");
+    let lines = |client: &mut Client, count| (0..count).map(|_| client.line()).collect::<Vec<_>>();
+    assert_eq!(
+        lines(&mut listener, 5),
+        ["$9", "subscribe", "$4", "news", ":1"]
+    );
+    let mut sender = Client::of(&running);
+    assert_eq!(sender.ask("AUTH ada ada"), "+OK");
+    for number in 0..3 {
+        assert_eq!(sender.ask(&format!("PUBLISH news n{number}")), ":1");
+        let told = lines(&mut listener, 7);
+        assert_eq!(told[..5], ["*3", "$7", "message", "$4", "news"]);
+        assert_eq!(told[6], format!("n{number}"));
+    }
+    let mut other = Client::of(&running);
+    assert_eq!(other.ask("AUTH bob bob"), "+OK");
+    for refused in [
+        "PUBLISH news x",
+        "SUBSCRIBE news",
+        "PUNSUBSCRIBE",
+        "PUBSUB NUMPAT",
+    ] {
+        let answer = other.ask(refused);
+        assert!(answer.starts_with("-NOPERM"), "{refused}: {answer}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_take_its_messages_is_ended_and_stops_nobody_else() {
+    let running = Running::start(redis_alone());
+    let (mut slow, mut quick) = (Client::of(&running), Client::of(&running));
+    for client in [&mut slow, &mut quick] {
+        assert_eq!(client.ask("SUBSCRIBE a"), "*3");
+        (0..5).for_each(|_| drop(client.line()));
+    }
+    let mut sender = Client::of(&running);
+    let payload = "x".repeat(60_000);
+    // More than waits in the server and in both sockets.
+    let mut listeners = String::from(":2");
+    let mut sent = 0;
+    while listeners == ":2" {
+        listeners = sender.ask(&format!("PUBLISH a {payload}"));
+        sent += 1;
+        for _ in 0..7 {
+            quick.line();
+        }
+    }
+    assert_eq!(listeners, ":1");
+    assert!(sent * payload.len() > sardonyx_base::channels::WAITING_BYTES_MAX);
+    drop(slow);
+}
+
+#[test]
 fn who_does_not_say_who_it_is_is_sent_away() {
     let mut options = redis_alone();
     options.limits.greeting = std::time::Duration::from_secs(2);

@@ -2,7 +2,7 @@
 
 use super::{CHANGES_MAX, CHANNELS_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{SqlError, code};
-use sardonyx_base::channels::{Hub, Inbox, Listening, Message};
+use sardonyx_base::channels::{Inbox, Listening, Message, Posted, Posting};
 use sardonyx_base::memory::{Budget, Share};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -219,9 +219,9 @@ impl Noted {
         }
     }
 
-    /// The transaction commits: its session listens, and its notifications are posted. Returns the number of the post, if
-    /// they have listeners.
-    pub fn committed(self, hub: &Hub) -> Option<u64> {
+    /// The transaction commits: its session listens, and its notifications are posted. Returns the post, if they have
+    /// listeners.
+    pub fn committed(self, posting: &Arc<Posting>) -> Option<Posted> {
         if let Some(inbox) = &self.inbox {
             for (change, _) in &self.changes {
                 inbox.listen(change);
@@ -229,7 +229,7 @@ impl Noted {
         }
         match self.messages.is_empty() {
             true => None,
-            false => hub.post(self.messages.iter()),
+            false => posting.post(self.messages.iter()),
         }
     }
 }

@@ -7,6 +7,11 @@ fn payloads(inbox: &Inbox) -> Vec<String> {
     inbox.take(usize::MAX).into_iter().map(text).collect()
 }
 
+/// Where nothing is left to be settled.
+fn posting() -> Arc<Posting> {
+    Posting::new(|| true, drop)
+}
+
 fn signals(listener: &Arc<Inbox>, payloads: &[&str]) -> Signals {
     let mut signals = Signals::default();
     let to = Listening::To((*b"a").into());
@@ -20,8 +25,8 @@ fn signals(listener: &Arc<Inbox>, payloads: &[&str]) -> Signals {
 
 #[test]
 fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
-    let hub = Arc::new(Hub::default());
-    let listener = Arc::new(hub.enter(1));
+    let posting = posting();
+    let listener = Arc::new(posting.hub().enter(1));
     let memory = Arc::new(Budget::default());
     assert!(Signals::default().is_empty());
     let mut first = signals(&listener, &["1", "2", "1"]);
@@ -36,7 +41,7 @@ fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
     let mut later = Signals::default();
     later.append(first);
     later.append(signals(&listener, &["2", "5"]));
-    hub.durable_to(later.committed(&hub).unwrap());
+    later.committed(&posting).unwrap().durable();
     assert_eq!(payloads(&listener), ["1", "2", "4", "3", "5"]);
     let mut none = signals(&listener, &["1"]);
     none.return_to(Signals::default().mark());
@@ -45,8 +50,8 @@ fn each_is_noted_once_and_what_is_behind_a_mark_is_forgotten() {
 
 #[test]
 fn only_the_last_change_of_a_channel_is_kept_if_it_is_the_same() {
-    let hub = Arc::new(Hub::default());
-    let listener = Arc::new(hub.enter(1));
+    let posting = posting();
+    let listener = Arc::new(posting.hub().enter(1));
     let memory = Arc::new(Budget::default());
     let mut signals = Signals::default();
     let (to, no_more) = (
@@ -78,14 +83,14 @@ fn only_the_last_change_of_a_channel_is_kept_if_it_is_the_same() {
     }
     signals.listen(&listener, no_more, &memory).unwrap();
     assert_eq!(signals.mark(), expected);
-    assert_eq!(signals.committed(&hub), None);
+    assert!(signals.committed(&posting).is_none());
     assert_eq!(listener.count(), 0);
 }
 
 #[test]
 fn channels_changes_and_bytes_have_bounds() {
-    let hub = Arc::new(Hub::default());
-    let listener = Arc::new(hub.enter(1));
+    let posting = posting();
+    let listener = Arc::new(posting.hub().enter(1));
     let memory = Arc::new(Budget::default());
     let to = |number: usize| Listening::To(number.to_string().as_bytes().into());
     let mut signals = Signals::default();
@@ -153,9 +158,9 @@ fn what_is_lost_with_its_log_is_given_to_no_listener() {
     let (lost, later) = (post("lost"), post("later"));
     // A closed log answers as one whose end is not known.
     tables.close().unwrap();
-    let number = lost.number;
-    std::mem::forget(lost);
-    database.settle(&[number]);
     later.durable_alone();
+    drop(lost);
+    let event = std::future::poll_fn(|context| listener.poll(true, context));
+    sardonyx_base::parking::wait(event);
     assert_eq!(payloads(&listener), ["later"]);
 }

@@ -1,0 +1,264 @@
+//! Redis' channels in a [`Hub`]: channels, patterns and shard channels are names of one room, told apart by their first
+//! byte.
+//!
+//! A message is sent to a name. Who listens to it hears the message, and so does who listens to a pattern that the name
+//! matches, once for each. The messages of a transaction are gathered, and posted when it commits ([`Sending`]).
+
+use crate::failure::Failure;
+use crate::pattern::matches;
+use crate::reply::Reply;
+use sardonyx::Tables;
+use sardonyx_base::channels::{Channels, Hub, Message, Posted, Posting, WAITING_BYTES_MAX};
+use std::sync::{Arc, Weak};
+
+/// The longest message, in bytes: two wait for a client that has not read the first.
+pub(crate) const MESSAGE_BYTES_MAX: usize = WAITING_BYTES_MAX / 2 - (64 << 10);
+/// The most bytes of the messages of a transaction.
+const SENT_BYTES_MAX: usize = 64 << 20;
+/// A message counts for so many bytes, besides its own.
+const EACH_BYTES: usize = 256;
+
+/// What a client listens to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Channel,
+    Pattern,
+    Shard,
+}
+
+impl Kind {
+    /// All of them, by their numbers.
+    pub const ALL: [Kind; 3] = [Kind::Channel, Kind::Pattern, Kind::Shard];
+
+    fn mark(self) -> u8 {
+        match self {
+            Kind::Channel => b'c',
+            Kind::Pattern => b'p',
+            Kind::Shard => b's',
+        }
+    }
+
+    /// The name of the hub's channel.
+    pub fn address(self, name: &[u8]) -> Arc<[u8]> {
+        let mut address = Vec::with_capacity(name.len() + 1);
+        address.push(self.mark());
+        address.extend_from_slice(name);
+        address.into()
+    }
+
+    /// What a channel of the hub is.
+    pub fn of(address: &[u8]) -> Option<(Kind, &[u8])> {
+        let (mark, name) = address.split_first()?;
+        let kind = Kind::ALL.into_iter().find(|kind| kind.mark() == *mark)?;
+        Some((kind, name))
+    }
+}
+
+/// Where messages are posted, which does not keep the tables open.
+pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
+    let is_durable = move || {
+        let tables = tables.upgrade()?;
+        // With a turn of its own: the call that posted has ended then.
+        let turn = tables.turn().ok()?;
+        turn.all_durable().wait().ok()
+    };
+    let runs = |work: Box<dyn FnOnce() + Send>| {
+        let thread = std::thread::Builder::new().name("messages".into());
+        // Without a thread the next post finds one.
+        drop(thread.spawn(work));
+    };
+    Posting::new(move || is_durable().is_some(), runs)
+}
+
+/// The names of a kind that somebody listens to.
+pub(crate) fn names(hub: &Hub, kind: Kind, wanted: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+    hub.look(|channels| {
+        let mark = [kind.mark()];
+        let names = channels.beginning_with(&mark);
+        let names = names.map(|(address, _)| &address[1..]);
+        names
+            .filter(|name| wanted(name))
+            .map(<[u8]>::to_vec)
+            .collect()
+    })
+}
+
+/// The messages that are posted if one is sent to a channel, and how many hear them.
+pub(crate) fn matching(
+    hub: &Hub,
+    kind: Kind,
+    name: &[u8],
+    payload: &[u8],
+) -> (Vec<Arc<Message>>, usize) {
+    hub.look(|channels| matching_in(channels, kind, name, payload))
+}
+
+fn matching_in(
+    channels: &Channels,
+    kind: Kind,
+    name: &[u8],
+    payload: &[u8],
+) -> (Vec<Arc<Message>>, usize) {
+    let (mut messages, mut count) = (Vec::new(), 0);
+    // Made for the first who hears it, and shared.
+    let mut content: Option<(Arc<[u8]>, Arc<[u8]>)> = None;
+    let mut send = |channel: &[u8], is_pattern: bool, listeners: usize| {
+        let (name, payload) = content.get_or_insert_with(|| (name.into(), payload.into()));
+        count += listeners;
+        messages.push(Arc::new(Message {
+            channel: channel.into(),
+            matched: is_pattern.then(|| name.clone()),
+            payload: payload.clone(),
+            process: 0,
+        }));
+    };
+    let address = kind.address(name);
+    match channels.listeners(&address) {
+        0 => {}
+        listeners => send(&address, false, listeners),
+    }
+    if kind == Kind::Channel {
+        let patterns = [Kind::Pattern.mark()];
+        for (pattern, listeners) in channels.beginning_with(&patterns) {
+            if matches(&pattern[1..], name) {
+                send(pattern, true, listeners);
+            }
+        }
+    }
+    (messages, count)
+}
+
+/// A message as its listener is told.
+pub(crate) fn told(message: &Message) -> Option<Reply> {
+    let bulk = |bytes: &[u8]| Reply::Bulk(bytes.to_vec());
+    let (kind, name) = Kind::of(&message.channel)?;
+    let mut parts = match kind {
+        Kind::Channel => vec![Reply::Text("message"), bulk(name)],
+        Kind::Shard => vec![Reply::Text("smessage"), bulk(name)],
+        Kind::Pattern => {
+            let matched = message.matched.as_deref().unwrap_or_default();
+            vec![Reply::Text("pmessage"), bulk(name), bulk(matched)]
+        }
+    };
+    parts.push(bulk(&message.payload));
+    Some(Reply::Push(parts))
+}
+
+/// Messages of a transaction that has not committed.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    messages: Vec<Arc<Message>>,
+    bytes: usize,
+}
+
+impl Messages {
+    /// Adds those of one that is sent, with its own bytes.
+    ///
+    /// # Errors
+    /// It, or all of them, would be too large.
+    pub fn add(&mut self, messages: Vec<Arc<Message>>, bytes: usize) -> Result<(), Failure> {
+        if bytes > MESSAGE_BYTES_MAX {
+            return Err(Failure::Said(format!(
+                "ERR a message has at most {MESSAGE_BYTES_MAX} bytes; this one has {bytes}"
+            )));
+        }
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let more = bytes + EACH_BYTES * messages.len();
+        if self.bytes + more > SENT_BYTES_MAX {
+            return Err(Failure::Said(format!(
+                "ERR the messages of a transaction have at most {SENT_BYTES_MAX} bytes"
+            )));
+        }
+        self.bytes += more;
+        self.messages.extend(messages);
+        Ok(())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// The transaction commits.
+    pub fn post(self, posting: &Arc<Posting>) -> Sending {
+        Sending(posting.post(self.messages.iter()))
+    }
+}
+
+/// Messages of a transaction that has committed, and may not be durable yet.
+#[derive(Debug)]
+pub(crate) struct Sending(Option<Posted>);
+
+impl Sending {
+    /// It is durable, and so are those before it.
+    pub fn durable(self) {
+        self.0.into_iter().for_each(Posted::durable);
+    }
+
+    /// It is, whatever becomes of those before it: it has only read what is durable.
+    pub fn durable_alone(self) {
+        self.0.into_iter().for_each(Posted::durable_alone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx_base::channels::Listening;
+
+    #[test]
+    fn a_message_is_for_its_channel_and_for_each_pattern_that_matches() {
+        let hub = Arc::new(Hub::default());
+        let (one, other) = (hub.enter(1), hub.enter(2));
+        for (kind, name) in [
+            (Kind::Channel, "news"),
+            (Kind::Pattern, "n*"),
+            (Kind::Pattern, "?ews"),
+            (Kind::Pattern, "x*"),
+            (Kind::Shard, "news"),
+        ] {
+            one.listen(&Listening::To(kind.address(name.as_bytes())));
+        }
+        other.listen(&Listening::To(Kind::Pattern.address(b"n*")));
+        let (messages, count) = matching(&hub, Kind::Channel, b"news", b"1");
+        let channels: Vec<_> = messages
+            .iter()
+            .map(|message| String::from_utf8_lossy(&message.channel))
+            .collect();
+        assert_eq!(channels, ["cnews", "p?ews", "pn*"]);
+        assert_eq!(count, 4);
+        assert_eq!(matching(&hub, Kind::Shard, b"news", b"1").1, 1);
+        assert_eq!(matching(&hub, Kind::Shard, b"n", b"1").1, 0);
+        // It is there once, however many hear it.
+        assert!(Arc::ptr_eq(&messages[0].payload, &messages[2].payload));
+        assert_eq!(names(&hub, Kind::Pattern, |_| true).len(), 3);
+    }
+
+    #[test]
+    fn messages_of_a_transaction_have_a_bound() {
+        let hub = Arc::new(Hub::default());
+        let one = hub.enter(1);
+        one.listen(&Listening::To(Kind::Channel.address(b"a")));
+        let mut messages = Messages::default();
+        let sent = |bytes| matching(&hub, Kind::Channel, b"a", &vec![0; bytes]).0;
+        let refused = messages.add(Vec::new(), MESSAGE_BYTES_MAX + 1);
+        assert!(refused.unwrap_err().to_string().contains("this one has"));
+        let fit = SENT_BYTES_MAX / (MESSAGE_BYTES_MAX + EACH_BYTES);
+        for _ in 0..fit {
+            messages
+                .add(sent(MESSAGE_BYTES_MAX), MESSAGE_BYTES_MAX)
+                .unwrap();
+        }
+        let refused = messages.add(sent(MESSAGE_BYTES_MAX), MESSAGE_BYTES_MAX);
+        assert!(
+            refused
+                .unwrap_err()
+                .to_string()
+                .contains("at most 67108864")
+        );
+        // What nobody hears takes nothing.
+        messages.add(Vec::new(), MESSAGE_BYTES_MAX).unwrap();
+    }
+}

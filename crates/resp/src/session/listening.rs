@@ -1,0 +1,221 @@
+//! `SUBSCRIBE` and its family: what the client listens to, and the messages that it is told.
+//!
+//! A session listens from the moment on in which its command is planned, ahead of what its flight asks of the tables. It is
+//! told of messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
+
+use super::Session;
+use crate::channels::{Kind, told};
+use crate::command::line::Line;
+use crate::command::{ALL_KEYS, ALONE, Command, MESSAGES, NO_KEYS, NO_SCRIPT, subcommands};
+use crate::data::check_key;
+use crate::failure::Failure;
+use crate::reply::{Reply, Version};
+use bytes::BytesMut;
+use sardonyx_base::channels::{Event, Inbox, Listening, WAITING_BYTES_MAX};
+use std::task::{Context, Poll};
+
+/// The most channels and patterns that a client listens to.
+const CHANNELS_MAX: usize = 10_000;
+/// So many bytes of messages are written at once, and at least one message.
+const TOLD_BYTES: usize = 256 << 10;
+
+const fn listens(
+    name: &'static str,
+    arity: i32,
+    keys: (i32, i32, i32),
+    summary: &'static str,
+) -> Command {
+    Command {
+        name,
+        arity,
+        flags: MESSAGES | NO_SCRIPT | ALONE,
+        keys,
+        summary,
+        run: None,
+        beside: None,
+    }
+}
+
+pub(crate) const LISTENING: &[Command] = &[
+    listens("subscribe", -2, NO_KEYS, "Begins to listen to channels"),
+    listens(
+        "psubscribe",
+        -2,
+        NO_KEYS,
+        "Begins to listen to patterns of channels",
+    ),
+    listens(
+        "ssubscribe",
+        -2,
+        ALL_KEYS,
+        "Begins to listen to shard channels",
+    ),
+    listens("unsubscribe", -1, NO_KEYS, "Ends to listen to channels"),
+    listens(
+        "punsubscribe",
+        -1,
+        NO_KEYS,
+        "Ends to listen to patterns of channels",
+    ),
+    listens(
+        "sunsubscribe",
+        -1,
+        ALL_KEYS,
+        "Ends to listen to shard channels",
+    ),
+];
+
+/// What a session listens to.
+#[derive(Debug, Default)]
+pub(super) struct Listens {
+    /// From the first time on.
+    inbox: Option<Inbox>,
+    /// How many of each kind.
+    counts: [usize; Kind::ALL.len()],
+}
+
+impl Listens {
+    /// How many of a kind.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.counts[kind as usize]
+    }
+
+    /// How many there are.
+    pub fn all(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// The number that is answered: shard channels are counted by themselves.
+    fn told(&self, kind: Kind) -> Reply {
+        Reply::count(match kind {
+            Kind::Shard => self.count(Kind::Shard),
+            _ => self.count(Kind::Channel) + self.count(Kind::Pattern),
+        })
+    }
+
+    /// Those of a kind, in the order in which the session began.
+    fn names(&self, kind: Kind) -> Vec<Vec<u8>> {
+        let all = self.inbox.as_ref().map_or_else(Vec::new, Inbox::channels);
+        let of_kind = all.iter().filter_map(|address| Kind::of(address));
+        of_kind
+            .filter(|(of, _)| *of == kind)
+            .map(|(_, name)| name.to_vec())
+            .collect()
+    }
+}
+
+impl Session {
+    /// Begins, or ends, to listen.
+    pub(super) fn listen(&mut self, command: &Command, line: &Line) -> Result<Reply, Failure> {
+        let (kind, begins, word) = match command.name {
+            "subscribe" => (Kind::Channel, true, "subscribe"),
+            "psubscribe" => (Kind::Pattern, true, "psubscribe"),
+            "ssubscribe" => (Kind::Shard, true, "ssubscribe"),
+            "unsubscribe" => (Kind::Channel, false, "unsubscribe"),
+            "punsubscribe" => (Kind::Pattern, false, "punsubscribe"),
+            _ => (Kind::Shard, false, "sunsubscribe"),
+        };
+        let names: Vec<Vec<u8>> = match line.len() {
+            1 => self.listens.names(kind),
+            _ => line.parts(1).map(<[u8]>::to_vec).collect(),
+        };
+        if begins {
+            names.iter().try_for_each(|name| check_key(name))?;
+            let more = self.listens.all() + names.len();
+            // Those that it listens to already are not looked up: they are few, or the client asks again.
+            if more > CHANNELS_MAX {
+                return Err(Failure::Said(format!(
+                    "ERR a client listens to at most {CHANNELS_MAX} channels and patterns"
+                )));
+            }
+        }
+        let answered = |name, listens: &Listens| {
+            Reply::Push(vec![Reply::Text(word), name, listens.told(kind)])
+        };
+        if names.is_empty() {
+            return Ok(answered(Reply::Null, &self.listens));
+        }
+        let mut replies = Vec::with_capacity(names.len());
+        for name in names {
+            self.change(kind, &name, begins);
+            replies.push(answered(Reply::Bulk(name), &self.listens));
+        }
+        Ok(Reply::Several(replies))
+    }
+
+    fn change(&mut self, kind: Kind, name: &[u8], begins: bool) {
+        if !begins && self.listens.inbox.is_none() {
+            return;
+        }
+        let enter = || self.keyspace.inbox();
+        let inbox = self.listens.inbox.get_or_insert_with(enter);
+        let address = kind.address(name);
+        let count = &mut self.listens.counts[kind as usize];
+        match (inbox.listens(&address), begins) {
+            (false, true) => {
+                inbox.listen(&Listening::To(address));
+                *count += 1;
+            }
+            (true, false) => {
+                inbox.listen(&Listening::NoMore(address));
+                *count = count.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends to listen to anything.
+    pub(super) fn listen_to_none(&mut self) {
+        self.listens = Listens::default();
+    }
+
+    /// What is said of a command that a client may not give while it listens: with the first version of the protocol it
+    /// could not tell the answer from a message.
+    pub(super) fn check_listens(&self, command: &Command, line: &Line) -> Result<(), Failure> {
+        let is_allowed = matches!(command.name, "ping" | "quit" | "reset")
+            || LISTENING.iter().any(|listens| listens.name == command.name);
+        if self.version == Version::Resp3 || self.listens.all() == 0 || is_allowed {
+            return Ok(());
+        }
+        let name = subcommands::full_name(command, line);
+        Err(Failure::Said(format!(
+            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this \
+             context"
+        )))
+    }
+
+    /// `PING` of a client that listens, and could not tell another answer from a message.
+    pub(super) fn is_pinged_as_listener(&self) -> bool {
+        self.version == Version::Resp2 && self.listens.all() > 0
+    }
+
+    /// Appends messages that wait for the client, up to a bound; there may be more ([`Session::poll_messages`]).
+    pub fn tell(&mut self, output: &mut BytesMut) {
+        let Some(inbox) = &self.listens.inbox else {
+            return;
+        };
+        let messages = inbox.take(TOLD_BYTES);
+        for told in messages.iter().filter_map(|message| told(message)) {
+            told.write(self.version, output);
+        }
+    }
+
+    /// Ready if messages wait for the client, or if it is ended, since it has not taken them. If not, the task is woken then.
+    pub fn poll_messages(&self, context: &Context<'_>) -> Poll<Event> {
+        match &self.listens.inbox {
+            Some(inbox) => inbox.poll(true, context),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Writes why the client is ended, if more messages wait for it than are kept. Then close the connection.
+    pub fn refuse_slow(&self, output: &mut BytesMut) -> bool {
+        let is_over = self.listens.inbox.as_ref().is_some_and(Inbox::is_over);
+        if is_over {
+            let text =
+                format!("ERR more than {WAITING_BYTES_MAX} bytes of messages wait for the client");
+            Reply::Error(text).write(self.version, output);
+        }
+        is_over
+    }
+}
