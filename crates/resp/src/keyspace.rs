@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     pub places: Places,
     /// Where messages are posted, and who listens.
     pub posting: Arc<Posting>,
+    #[cfg(feature = "lua")]
+    pub scripts: crate::scripts::Scripts,
     sessions: AtomicU64,
     checkpointing: AtomicBool,
     /// Milliseconds since 1970; when it was opened, before the first.
@@ -87,6 +89,8 @@ impl Shared {
             hashes: RandomState::new(),
             places: Places::new(),
             posting: posting(tables),
+            #[cfg(feature = "lua")]
+            scripts: crate::scripts::Scripts::default(),
             sessions: AtomicU64::new(0),
             checkpointing: AtomicBool::new(false),
             checkpointed: AtomicI64::new(crate::session::system_time()),

@@ -48,6 +48,8 @@ mod pattern;
 mod pending;
 mod reply;
 mod request;
+#[cfg(feature = "lua")]
+mod scripts;
 mod session;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};

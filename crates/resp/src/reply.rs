@@ -26,6 +26,8 @@ pub enum Reply {
     Ok,
     /// A short text without line ends.
     Simple(&'static str),
+    /// The same, of a text that is made.
+    Status(String),
     /// What is wrong: a code, a space, a sentence.
     Error(String),
     /// An integer.
@@ -36,6 +38,8 @@ pub enum Reply {
     Shared(Bytes),
     /// Bytes of the program's.
     Text(&'static str),
+    /// The digits of an integer of any length; bytes in RESP2.
+    Large(String),
     /// A float; bytes in RESP2.
     Double(f64),
     /// A truth value; an integer in RESP2.
@@ -64,7 +68,10 @@ impl Reply {
     /// What it takes in memory, about.
     pub(crate) fn bytes(&self) -> usize {
         let inner = match self {
-            Reply::Error(text) | Reply::Verbatim(text) => text.len(),
+            Reply::Error(text)
+            | Reply::Verbatim(text)
+            | Reply::Status(text)
+            | Reply::Large(text) => text.len(),
             Reply::Bulk(bytes) => bytes.len(),
             Reply::Shared(bytes) => bytes.len(),
             Reply::Array(items)
@@ -115,18 +122,10 @@ impl Reply {
                 output.put_slice(text.as_bytes());
                 output.put_slice(b"\r\n");
             }
-            Reply::Error(text) => {
-                output.put_u8(b'-');
-                let plain = |byte: u8| {
-                    if matches!(byte, b'\r' | b'\n') {
-                        b' '
-                    } else {
-                        byte
-                    }
-                };
-                output.extend(text.bytes().map(plain));
-                output.put_slice(b"\r\n");
-            }
+            Reply::Status(text) => line(output, b'+', text),
+            Reply::Error(text) => line(output, b'-', text),
+            Reply::Large(digits) if new => line(output, b'(', digits),
+            Reply::Large(digits) => bulk(output, digits.as_bytes()),
             Reply::Int(number) => head(output, b':', *number),
             Reply::Bulk(bytes) => bulk(output, bytes),
             Reply::Shared(bytes) => bulk(output, bytes),
@@ -187,6 +186,20 @@ impl Reply {
     }
 }
 
+/// A line, in which other ends of lines are spaces.
+fn line(output: &mut BytesMut, kind: u8, text: &str) {
+    output.put_u8(kind);
+    let plain = |byte: u8| {
+        if matches!(byte, b'\r' | b'\n') {
+            b' '
+        } else {
+            byte
+        }
+    };
+    output.extend(text.bytes().map(plain));
+    output.put_slice(b"\r\n");
+}
+
 fn list(output: &mut BytesMut, kind: u8, items: &[Reply], version: Version) {
     head(output, kind, items.len() as i64);
     items.iter().for_each(|item| item.write(version, output));
@@ -214,7 +227,7 @@ mod tests {
     #[test]
     fn each_version_has_its_own_spelling() {
         let pair = || vec![(Reply::Text("a"), Reply::Double(1.5))];
-        let cases: [(Reply, &str, &str); 12] = [
+        let cases: [(Reply, &str, &str); 14] = [
             (Reply::Ok, "+OK\r\n", "+OK\r\n"),
             (
                 Reply::Int(i64::MIN),
@@ -239,6 +252,8 @@ mod tests {
                 "*1\r\n:0\r\n",
                 "~1\r\n:0\r\n",
             ),
+            (Reply::Status("a\nb".into()), "+a b\r\n", "+a b\r\n"),
+            (Reply::Large("12".into()), "$2\r\n12\r\n", "(12\r\n"),
             (
                 Reply::Push(vec![Reply::Int(0)]),
                 "*1\r\n:0\r\n",

@@ -1,7 +1,7 @@
 //! Functions called by name: `FCALL`. Those that the program registered go before those that its session was given.
 
 use super::line::Line;
-use super::{CALLS, Command, NO_KEYS, READ, WRITE, on_data};
+use super::{CALLS, Command, NO_KEYS, NO_SCRIPT, READ, WRITE, on_data};
 use crate::data::{Data, Live, Room};
 use crate::failure::Failure;
 use crate::functions::{FunctionCall, Functions, Within};
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
     on_data(
         "fcall",
         -3,
-        WRITE | CALLS,
+        WRITE | CALLS | NO_SCRIPT,
         NO_KEYS,
         fcall,
         "Calls a function",
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
         ..on_data(
             "fcall_ro",
             -3,
-            READ | CALLS,
+            READ | CALLS | NO_SCRIPT,
             NO_KEYS,
             fcall_ro,
             "Calls a function that only reads",

@@ -14,6 +14,7 @@ mod messages;
 mod pairs;
 mod range;
 mod scan;
+mod scripts;
 mod set_operations;
 mod sets;
 mod sorted_reads;
@@ -134,6 +135,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("sorted-set", sorted_reads::COMMANDS),
     ("sorted-set", sorted_stores::COMMANDS),
     ("scripting", functions::COMMANDS),
+    ("scripting", scripts::COMMANDS),
     ("pubsub", messages::COMMANDS),
     ("pubsub", crate::session::LISTENING),
     ("connection", crate::session::COMMANDS),
@@ -173,7 +175,8 @@ fn takes(arity: i32, parts: usize) -> bool {
 pub(crate) fn counted_keys(name: &str) -> Option<usize> {
     match name {
         "zunion" | "zinter" | "zdiff" | "zintercard" | "sintercard" => Some(1),
-        "zunionstore" | "zinterstore" | "zdiffstore" | "fcall" | "fcall_ro" => Some(2),
+        "zunionstore" | "zinterstore" | "zdiffstore" | "fcall" | "fcall_ro" | "eval"
+        | "eval_ro" | "evalsha" | "evalsha_ro" => Some(2),
         _ => None,
     }
 }

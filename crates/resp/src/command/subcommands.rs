@@ -98,6 +98,17 @@ const ALL: &[(&str, &[Subcommand])] = &[
         ],
     ),
     (
+        "script",
+        &[
+            of("debug", 3, "(YES|SYNC|NO)"),
+            of("exists", -3, "<sha1> [<sha1> ...]"),
+            of("flush", -2, "[ASYNC|SYNC]"),
+            of("kill", 2, ""),
+            of("load", 3, "<script>"),
+            HELP,
+        ],
+    ),
+    (
         "pubsub",
         &[
             of("channels", -2, "[<pattern>]"),

@@ -12,7 +12,17 @@ use crate::pattern::matches;
 use crate::reply::Reply;
 
 /// The version of Redis whose commands these are.
-pub(super) const REDIS_VERSION: &str = "7.2.0";
+pub(crate) const REDIS_VERSION: &str = "7.2.0";
+/// The same as scripts find it: a byte for each number.
+#[cfg(feature = "lua")]
+pub(crate) const REDIS_VERSION_NUMBER: u32 = 0x0007_0200;
+
+/// The answer to `TIME`.
+pub(crate) fn time(now: i64) -> Reply {
+    let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
+    let text = |number: i64| number.to_string().into_bytes();
+    Reply::bulks([text(seconds), text(millis * 1000)])
+}
 
 impl Session {
     pub(super) fn information(
@@ -25,11 +35,7 @@ impl Session {
             "command" => command_about(line),
             "info" => Ok(Reply::Verbatim(sections(&self.info(), line))),
             "config" => config(line),
-            "time" => {
-                let (seconds, millis) = (now.div_euclid(1000), now.rem_euclid(1000));
-                let text = |number: i64| number.to_string().into_bytes();
-                Ok(Reply::bulks([text(seconds), text(millis * 1000)]))
-            }
+            "time" => Ok(time(now)),
             "lastsave" => Ok(Reply::Int(self.keyspace.last_checkpoint() / 1000)),
             "save" => {
                 self.keyspace.begin_checkpoint()?;

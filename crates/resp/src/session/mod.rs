@@ -18,6 +18,8 @@ mod listening;
 mod options;
 
 pub(crate) use connection::COMMANDS;
+#[cfg(feature = "lua")]
+pub(crate) use information::{REDIS_VERSION, REDIS_VERSION_NUMBER, time};
 pub(crate) use listening::LISTENING;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};

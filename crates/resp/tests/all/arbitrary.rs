@@ -112,6 +112,10 @@ proptest! {
         for (name, arguments) in commands {
             let mut parts = vec![name.get(&names).as_bytes().to_vec()];
             parts.extend(arguments);
+            // These have an answer for each name, and leave few commands to a session.
+            if parts[0].ends_with(b"subscribe") {
+                continue;
+            }
             let (output, next) = send(&mut session, &encode(&parts));
             prop_assert_eq!(next, Continue::More);
             let text = String::from_utf8_lossy(&output);

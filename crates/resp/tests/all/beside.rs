@@ -92,6 +92,8 @@ const READS: &[&str] = &[
     "ZRANDMEMBER zset 2",
     "FCALL_RO keys 1 string",
     "FCALL_RO keys x",
+    "EVAL_RO return(redis.call('get','string')) 0",
+    "EVALSHA_RO 0000 0",
     "FCALL_RO keys 2 string",
     "FCALL_RO absent 0",
     "FCALL_RO absent x",

@@ -11,3 +11,5 @@ mod keyspaces;
 mod killed;
 mod messages;
 mod model;
+#[cfg(feature = "lua")]
+mod scripts;
