@@ -160,11 +160,13 @@ async fn serve(mut stream: TcpStream, keyspace: Arc<Keyspace>) -> std::io::Resul
                 let read = tokio::select! {
                     read = stream.read_buf(&mut input) => Some(read?),
                     _ = poll_fn(|context| session.poll_messages(context)) => None,
+                    () = tokio::time::sleep(session.wait_limit().unwrap_or(Duration::MAX)) => None,
                 };
                 if read == Some(0) {
                     return Ok(());
                 }
                 session.tell(&mut output);
+                session.time_out(&mut output);
                 let is_over = session.refuse_slow(&mut output);
                 stream.write_all(&output).await?;
                 output.clear();

@@ -54,6 +54,23 @@ impl Kind {
     }
 }
 
+/// The hub's channel of a session that waits for elements: it is told there that it was served.
+pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
+    let mut address = vec![b'w'];
+    address.extend(session.to_be_bytes());
+    address.into()
+}
+
+/// That a session was served.
+pub(crate) fn served(session: u64) -> Arc<Message> {
+    Arc::new(Message {
+        channel: served_address(session)[..].into(),
+        matched: None,
+        payload: Arc::default(),
+        process: 0,
+    })
+}
+
 /// Where messages are posted, which does not keep the tables open.
 pub(crate) fn posting(tables: Weak<Tables>) -> Arc<Posting> {
     let is_durable = move || {
@@ -174,6 +191,11 @@ impl Messages {
         self.bytes += more;
         self.messages.extend(messages);
         Ok(())
+    }
+
+    /// Adds that a session was served.
+    pub fn add_served(&mut self, session: u64) {
+        self.messages.push(served(session));
     }
 
     /// Whether there are none.

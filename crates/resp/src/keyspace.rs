@@ -1,5 +1,6 @@
 //! The keyspace: a database's tables as keys, shared by all sessions.
 
+use crate::blocking::Blocked;
 use crate::channels::{Messages, Sending, posting};
 use crate::cursors::Cursors;
 use crate::data::tables::{NAMES, PRIMARY};
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
+    /// Who waits for elements.
+    pub blocked: Arc<Blocked>,
     /// Where messages are posted, and who listens.
     pub posting: Arc<Posting>,
     #[cfg(feature = "lua")]
@@ -88,6 +91,7 @@ impl Shared {
             cursors: Mutex::default(),
             hashes: RandomState::new(),
             places: Places::new(),
+            blocked: Arc::default(),
             posting: posting(tables),
             #[cfg(feature = "lua")]
             scripts: crate::scripts::Scripts::default(),
@@ -235,6 +239,8 @@ impl Keyspace {
                 beside: None,
                 committed: Vec::new(),
                 messages: Messages::default(),
+                filled: Vec::new(),
+                served: Vec::new(),
             };
             data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod blocking;
 mod channels;
 mod command;
 mod cursors;

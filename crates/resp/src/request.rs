@@ -6,10 +6,11 @@
 //! Invariants: a command that is refused leaves nothing behind: alone it is undone; among others of an `EXEC` it has
 //! changed nothing when Redis' rules refuse it, and the whole `EXEC` is undone when the engine does.
 
+use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE};
-use crate::data::{Data, KEYS, Seen, State};
+use crate::command::{CALLS, Command, FAST, MORE, popping};
+use crate::data::{Data, KEYS, Room, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -64,6 +65,8 @@ pub(crate) struct Request {
     pub answer_bytes_max: usize,
     /// What the answers of its session take.
     pub pending: Arc<Pending>,
+    /// Where its client waits, if the command finds nothing.
+    pub place: Option<Arc<Place>>,
 }
 
 /// The answer to a request.
@@ -72,6 +75,8 @@ pub(crate) enum Answer {
     Reply(Reply),
     /// The same of what sends messages, which are given out when it is durable.
     Sends(Reply, Box<Sending>),
+    /// It found nothing: its client waits.
+    Waits,
     /// It has not run: the answers before it are to be sent first.
     Postponed(Box<What>),
 }
@@ -197,6 +202,7 @@ impl Commands {
             Some(_) => request.pending.counted_room(request.answer_bytes_max),
             None => request.pending.room(request.answer_bytes_max),
         };
+        let room_of_served = Room::new(request.answer_bytes_max);
         let mut data = Data {
             state,
             shared: &self.shared,
@@ -207,17 +213,40 @@ impl Commands {
             beside,
             committed: Vec::new(),
             messages: Messages::default(),
+            filled: Vec::new(),
+            served: Vec::new(),
         };
         let reply = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
-        let (committed, messages) = (data.committed, data.messages);
+        if !data.filled.is_empty() {
+            S::serve(&mut data, &room_of_served)?;
+        }
+        let Data {
+            committed,
+            mut messages,
+            served,
+            ..
+        } = data;
         drop(room);
         // If there is no memory for the answer, what it is the answer to has not happened.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
+        for (session, reply) in served {
+            if self.shared.blocked.serve(session, reply) {
+                messages.add_served(session);
+            }
+        }
+        if let (What::One(call), Some(place)) = (&request.what, &request.place)
+            && matches!(reply, Reply::Null | Reply::NullArray)
+        {
+            self.shared
+                .blocked
+                .wait(call.waiting(place.session()), place);
+            return Ok((Answer::Waits, messages));
+        }
         Ok((Answer::Reply(reply), messages))
     }
 
@@ -304,6 +333,16 @@ impl Call {
     /// Whether the program registered the function with the keyspace.
     fn is_of_program(&self, shared: &Shared) -> bool {
         shared.function(self.line.part(1)).is_some()
+    }
+
+    /// The same as it waits for its keys.
+    fn waiting(&self, session: u64) -> WaitingCall {
+        WaitingCall {
+            session,
+            command: self.command,
+            line: self.line.clone().by_itself(),
+            keys: popping::waited_keys(self.command, &self.line),
+        }
     }
 
     fn may_take_long(&self, shared: &Shared) -> bool {

@@ -175,6 +175,11 @@ pub async fn serve(
                     outgoing.send(&mut output).await?;
                     continue;
                 }
+                () = of_limit(session.wait_limit()) => {
+                    session.time_out(&mut output);
+                    outgoing.send(&mut output).await?;
+                    continue;
+                }
             },
         };
         // Nor by going on to say what is wrong.
@@ -193,6 +198,14 @@ pub async fn serve(
                 return outgoing.send(&mut output).await;
             }
         }
+    }
+}
+
+/// Until a client has waited for so long.
+async fn of_limit(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
     }
 }
 

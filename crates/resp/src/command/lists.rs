@@ -181,7 +181,7 @@ fn rpushx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 }
 
 /// Takes so many elements from an end.
-fn take(
+pub(super) fn take(
     data: &mut Live<'_, '_>,
     key: &[u8],
     before: &Entry,
@@ -453,16 +453,21 @@ fn move_between(
     Ok(Reply::Bulk(value))
 }
 
-fn lmove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+/// Whether an element is moved from the front, and to the front.
+pub(super) fn ends(line: &Line) -> Result<(bool, bool), Failure> {
     let front = |word: &[u8]| match word {
         word if is(word, "left") => Ok(true),
         word if is(word, "right") => Ok(false),
         _ => Err(Failure::Syntax),
     };
-    let (from_front, to_front) = (front(line.part(3))?, front(line.part(4))?);
+    Ok((front(line.part(3))?, front(line.part(4))?))
+}
+
+pub(super) fn lmove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let (from_front, to_front) = ends(line)?;
     move_between(data, line, from_front, to_front)
 }
 
-fn rpoplpush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+pub(super) fn rpoplpush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     move_between(data, line, false, true)
 }

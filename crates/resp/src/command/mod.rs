@@ -12,6 +12,7 @@ pub(crate) mod line;
 mod lists;
 mod messages;
 mod pairs;
+pub(crate) mod popping;
 mod range;
 mod scan;
 mod scripts;
@@ -60,6 +61,8 @@ pub(crate) const CALLS: u16 = 128;
 pub(crate) const MESSAGES: u16 = 256;
 /// A script cannot run it.
 pub(crate) const NO_SCRIPT: u16 = 512;
+/// Its client waits if it finds nothing.
+pub(crate) const BLOCKING: u16 = 1024;
 
 /// A command.
 pub(crate) struct Command {
@@ -129,6 +132,8 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("generic", scan::COMMANDS),
     ("hash", hashes::COMMANDS),
     ("list", lists::COMMANDS),
+    ("list", popping::COMMANDS),
+    ("sorted-set", popping::SORTED),
     ("set", sets::COMMANDS),
     ("set", set_operations::COMMANDS),
     ("sorted-set", sorted_sets::COMMANDS),
@@ -174,9 +179,9 @@ fn takes(arity: i32, parts: usize) -> bool {
 /// Which part says how many keys follow it, of a command that has no fixed number of them.
 pub(crate) fn counted_keys(name: &str) -> Option<usize> {
     match name {
-        "zunion" | "zinter" | "zdiff" | "zintercard" | "sintercard" => Some(1),
-        "zunionstore" | "zinterstore" | "zdiffstore" | "fcall" | "fcall_ro" | "eval"
-        | "eval_ro" | "evalsha" | "evalsha_ro" => Some(2),
+        "zunion" | "zinter" | "zdiff" | "zintercard" | "sintercard" | "lmpop" | "zmpop" => Some(1),
+        "blmpop" | "bzmpop" | "zunionstore" | "zinterstore" | "zdiffstore" | "fcall"
+        | "fcall_ro" | "eval" | "eval_ro" | "evalsha" | "evalsha_ro" => Some(2),
         _ => None,
     }
 }

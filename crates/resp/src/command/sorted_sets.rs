@@ -259,6 +259,26 @@ fn zremrangebylex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure
     remove_range(data, line, By::Member)
 }
 
+/// Takes the members with the lowest, or the highest, scores: so many at most, the extreme one first.
+pub(super) fn take(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    entry: &Entry,
+    count: u64,
+    highest: bool,
+) -> Result<Vec<Scored>, Failure> {
+    let last = count as i64 - 1;
+    let taken = match last < 0 {
+        true => Vec::new(),
+        false => {
+            let (from, to) = if highest { (-1 - last, -1) } else { (0, last) };
+            select(data, entry, &Range::Rank(from, to), highest, Limit::NONE)?
+        }
+    };
+    remove_members(data, key, &taken)?;
+    Ok(taken)
+}
+
 fn pop(data: &mut Live<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Failure> {
     if line.len() > 3 {
         return Err(Failure::Syntax);
@@ -269,15 +289,7 @@ fn pop(data: &mut Live<'_, '_>, line: &Line, highest: bool) -> Result<Reply, Fai
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::SortedSet)? else {
         return Ok(Reply::Array(Vec::new()));
     };
-    let last = count.unwrap_or(1) as i64 - 1;
-    let taken = match last < 0 {
-        true => Vec::new(),
-        false => {
-            let (from, to) = if highest { (-1 - last, -1) } else { (0, last) };
-            select(data, &entry, &Range::Rank(from, to), highest, Limit::NONE)?
-        }
-    };
-    remove_members(data, line.part(1), &taken)?;
+    let taken = take(data, line.part(1), &entry, count.unwrap_or(1), highest)?;
     let mut pairs = taken
         .into_iter()
         .map(|(member, score)| (Reply::Bulk(member), Reply::Double(score)));

@@ -39,6 +39,7 @@ const ALL: &[(&str, &[Subcommand])] = &[
             of("no-touch", 3, "(ON|OFF)"),
             of("setinfo", 4, "(LIB-NAME|LIB-VER) <text>"),
             of("setname", 3, "<name>"),
+            of("unblock", -3, "<id> [TIMEOUT|ERROR]"),
             HELP,
         ],
     ),

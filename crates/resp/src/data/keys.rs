@@ -282,6 +282,10 @@ impl Live<'_, '_> {
         if let Some(at) = entry.expires {
             self.insert_expiry(at, key)?;
         }
+        let can_be_waited_for = matches!(entry.kind, Kind::List | Kind::SortedSet);
+        if can_be_waited_for && !self.shared.blocked.is_empty() {
+            self.filled.push(key.to_vec());
+        }
         let mut row = RowWriter::new(kv::EXPIRES + 1);
         row.set(kv::KEY, ValueRef::Bytes(key));
         row.set(kv::ID, ValueRef::Int(entry.id.into()));

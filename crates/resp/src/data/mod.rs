@@ -27,6 +27,7 @@ pub(crate) use watching::Seen;
 use crate::channels::Messages;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
+use crate::reply::Reply;
 use crate::request::Caller;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
@@ -95,6 +96,10 @@ pub(crate) struct Data<'t, S> {
     pub committed: Vec<Box<dyn FnOnce()>>,
     /// What is posted then.
     pub messages: Messages,
+    /// Lists and sorted sets that came, while clients wait for some.
+    pub filled: Vec<Vec<u8>>,
+    /// The clients that were served of them, with their answers.
+    pub served: Vec<(u64, Reply)>,
 }
 
 impl<S> Data<'_, S> {

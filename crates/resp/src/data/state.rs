@@ -3,7 +3,7 @@
 //! Invariant: reading in a snapshot writes nothing, in the tables or beside them, that a transaction reads.
 
 use super::places::{Place, Places};
-use super::{Data, engine};
+use super::{Data, Room, engine};
 use crate::command::Command;
 use crate::command::line::Line;
 use crate::failure::Failure;
@@ -20,6 +20,12 @@ pub(crate) trait State: ReadRows + Sized {
     /// # Errors
     /// The command's; that it is none for this state.
     fn run(data: &mut Data<'_, Self>, command: &Command, line: &Line) -> Result<Reply, Failure>;
+
+    /// Serves clients that wait for what came. Their answers take room of their own.
+    ///
+    /// # Errors
+    /// What undoes the transaction.
+    fn serve<'t>(data: &mut Data<'t, Self>, room: &'t Room) -> Result<(), Failure>;
 
     /// The row of a table that a hint says, whichever it is now; `None` without a hint.
     ///
@@ -46,6 +52,10 @@ impl State for Transaction<'_> {
             Some(run) => run(data, line),
             None => Err(Failure::Told("ERR the command is not one on data")),
         }
+    }
+
+    fn serve<'t>(data: &mut Data<'t, Self>, room: &'t Room) -> Result<(), Failure> {
+        crate::blocking::serve(data, room)
     }
 
     #[inline]
@@ -77,6 +87,10 @@ impl State for &SpaceSnapshot {
             Some(run) => run(data, line),
             None => Err(Failure::Told("ERR the command does not only read")),
         }
+    }
+
+    fn serve<'t>(_: &mut Data<'t, Self>, _: &'t Room) -> Result<(), Failure> {
+        Ok(())
     }
 
     fn hinted(&self, _: &Places, _: Place, _: u16) -> Result<Option<Self::Row<'_>>, Failure> {

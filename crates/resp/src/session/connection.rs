@@ -318,6 +318,7 @@ impl Session {
                 true => Ok(Reply::Verbatim(self.client_line("list"))),
                 false => Ok(Reply::Verbatim(String::new())),
             },
+            word if is(word, "unblock") => self.unblock(line),
             word if is(word, "setinfo") => self.set_library(line),
             // Nothing is evicted, and no key remembers when it was used.
             word if is(word, "no-evict") || is(word, "no-touch") => {

@@ -4,7 +4,8 @@ use super::Session;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{
-    self, ADMIN, ALONE, Command, FAST, MESSAGES, MORE, NO_SCRIPT, OPEN, READ, WRITE, subcommands,
+    self, ADMIN, ALONE, BLOCKING, Command, FAST, MESSAGES, MORE, NO_SCRIPT, OPEN, READ, WRITE,
+    subcommands,
 };
 use crate::failure::Failure;
 use crate::functions::Listed;
@@ -322,7 +323,7 @@ fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Reply, Fail
 }
 
 fn described(command: &Command) -> Reply {
-    let words: [(u16, &str); 9] = [
+    let words: [(u16, &str); 10] = [
         (WRITE, "write"),
         (READ, "readonly"),
         (MORE, "denyoom"),
@@ -332,6 +333,7 @@ fn described(command: &Command) -> Reply {
         (ALONE, "no_multi"),
         (MESSAGES, "pubsub"),
         (NO_SCRIPT, "noscript"),
+        (BLOCKING, "blocking"),
     ];
     let flags = words.iter().filter(|(flag, _)| command.is(*flag));
     let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use bytes::BytesMut;
 use sardonyx_base::channels::{Event, Inbox, Listening, WAITING_BYTES_MAX};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// The most channels and patterns that a client listens to.
@@ -164,6 +165,13 @@ impl Session {
         }
     }
 
+    /// Hears of what is sent to a name that is none of a channel.
+    pub(super) fn hear_of(&mut self, address: Arc<[u8]>) {
+        let enter = || self.keyspace.inbox();
+        let inbox = self.listens.inbox.get_or_insert_with(enter);
+        inbox.listen(&Listening::To(address));
+    }
+
     /// Ends to listen to anything.
     pub(super) fn listen_to_none(&mut self) {
         self.listens = Listens::default();
@@ -194,9 +202,11 @@ impl Session {
         let Some(inbox) = &self.listens.inbox else {
             return;
         };
-        let messages = inbox.take(TOLD_BYTES);
-        for told in messages.iter().filter_map(|message| told(message)) {
-            told.write(self.version, output);
+        for message in inbox.take(TOLD_BYTES) {
+            match told(&message) {
+                Some(told) => told.write(self.version, output),
+                None => self.tell_served(output),
+            }
         }
     }
 

@@ -12,6 +12,7 @@
 //! read, is durable (I1); between `MULTI` and `EXEC` commands are kept up to a bound.
 
 mod answers;
+mod blocking;
 mod connection;
 mod information;
 mod listening;
@@ -26,13 +27,14 @@ pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions
 
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{
-    self, ADMIN, ALONE, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
+    self, ADMIN, ALONE, BLOCKING, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
 };
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::pending::{Pending, SMALL_BYTES};
 use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Outcomes, Request, Watched, What};
+use blocking::Waits;
 use bytes::BytesMut;
 use listening::Listens;
 use sardonyx_base::memory::{Budget, Share};
@@ -115,6 +117,7 @@ pub struct Session {
     queue: Option<Queue>,
     watched: Option<Watched>,
     listens: Listens,
+    waits: Waits,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     random: Random,
@@ -203,6 +206,7 @@ impl Session {
             queue: None,
             watched: None,
             listens: Listens::default(),
+            waits: Waits::default(),
             executed: None,
             random: Random::new(seed),
             errors: 0,
@@ -226,6 +230,8 @@ impl Session {
     /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
     /// flight is full there may be more commands; run it and take again.
     ///
+    /// A client that waits for elements is answered before more commands are taken: then the flight is empty.
+    ///
     /// If the answers of the flight before were so large that a part of its commands waits for them to be sent, those are
     /// the flight.
     ///
@@ -238,6 +244,9 @@ impl Session {
                 rest: std::mem::take(&mut self.rest),
                 lines: Vec::new(),
             });
+        }
+        if self.waits_for_elements() {
+            return Ok(Flight::default());
         }
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -252,8 +261,8 @@ impl Session {
             match self.decoder.next(input).and_then(not_http) {
                 Ok(Some(line)) => {
                     bytes += line.bytes();
-                    // What follows is of somebody who is known then.
-                    let is_last = !self.is_known() && says_who(&line);
+                    // What follows is of somebody who is known then, or waits for the answer.
+                    let is_last = !self.is_known() && says_who(&line) || may_wait(&line);
                     flight.lines.push(line);
                     if is_last {
                         break;
@@ -400,6 +409,11 @@ impl Session {
                 },
             };
             let what = match answer {
+                // It is the last of its flight.
+                Answer::Waits => {
+                    self.begin_to_wait();
+                    continue;
+                }
                 Answer::Postponed(what) => RestOf::Postponed(*what),
                 // Whose messages were given out.
                 Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
@@ -452,6 +466,9 @@ impl Session {
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
+        if command.is(BLOCKING) {
+            self.prepare_to_wait(command, &line, now);
+        }
         let what = What::One(call(line));
         requests.push(self.request(what, now));
         Plan::Planned(Planned::Asked)
@@ -481,12 +498,14 @@ impl Session {
 
     fn request(&mut self, what: What, now: i64) -> Request {
         let seed = self.random.next();
+        let place = self.place_of(&what);
         Request {
             what,
             now,
             seed,
             answer_bytes_max: self.options.answer_bytes_max,
             pending: self.pending.clone(),
+            place,
         }
     }
 
@@ -554,6 +573,12 @@ fn caller(user: &str, options: &SessionOptions) -> Arc<Caller> {
 fn says_who(line: &Line) -> bool {
     let command = command::find(line.part(0));
     command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
+}
+
+/// Whether a command may wait.
+fn may_wait(line: &Line) -> bool {
+    let command = command::find(line.part(0));
+    command.is_some_and(|command| command.is(BLOCKING))
 }
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.

@@ -116,8 +116,19 @@ proptest! {
             if parts[0].ends_with(b"subscribe") {
                 continue;
             }
-            let (output, next) = send(&mut session, &encode(&parts));
+            let (mut output, next) = send(&mut session, &encode(&parts));
             prop_assert_eq!(next, Continue::More);
+            if session.waits_for_elements() {
+                prop_assert!(output.is_empty(), "{:?}: {:?}", &parts, output);
+                match session.wait_limit() {
+                    Some(limit) => world.advance(limit.as_millis() as i64),
+                    None => {
+                        send(&mut world.session(), format!("CLIENT UNBLOCK {}\r\n", session.id()).as_bytes());
+                    }
+                }
+                session.tell(&mut output);
+                session.time_out(&mut output);
+            }
             let text = String::from_utf8_lossy(&output);
             prop_assert!(!text.contains("panicked"), "{:?}: {}", &parts, text);
             let bytes = output.freeze();

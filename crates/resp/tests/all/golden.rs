@@ -1,7 +1,8 @@
 //! Commands and their answers, as they stand in `golden/*.txt`: what this answers, and what Redis answers.
 //!
 //! In a transcript a line `> words` is a command of the first client, `2> words` of the second, and `2<` stands before what
-//! that one is told besides the first answer to each of its commands; `@ millis` lets time
+//! that one is told besides the first answer to each of its commands; `2? words` is a command that is not answered at once;
+//! `@ millis` lets time
 //! pass (here only: such a transcript is not for Redis); `! words` is one that Redis answers otherwise, and `~ words` one
 //! that it answers in an order that it does not promise. The lines behind it are the answers, as `common::text` writes
 //! them.
@@ -62,10 +63,11 @@ fn words(line: &str) -> Vec<Vec<u8>> {
     words
 }
 
-/// Runs a transcript; returns it with the answers of `ask`: to a command, or without one what a client is told next.
+/// Runs a transcript; returns it with the answers of `ask`: to a command, if it is answered at once, or without one what a
+/// client is told next.
 fn run(
     transcript: &str,
-    mut ask: impl FnMut(u32, Option<&[Vec<u8>]>) -> Option<String>,
+    mut ask: impl FnMut(u32, Option<&[Vec<u8>]>, bool) -> Option<String>,
     mut advance: impl FnMut(i64),
 ) -> String {
     let mut result = String::new();
@@ -77,16 +79,23 @@ fn run(
             (Some((who, sent)), _) => {
                 result.push_str(line);
                 result.push('\n');
-                if let Some(answer) = ask(who.parse().unwrap_or(1), Some(&words(sent))) {
+                if let Some(answer) = ask(who.parse().unwrap_or(1), Some(&words(sent)), true) {
                     result.push_str(&answer);
                     result.push('\n');
                 }
+            }
+            (None, line) if line.get(1..3) == Some("? ") => {
+                result.push_str(line);
+                result.push('\n');
+                let who = line[..1].parse().expect("a number");
+                let answer = ask(who, Some(&words(&line[3..])), false);
+                assert_eq!(answer, None, "{line}");
             }
             (None, line) if line.len() == 2 && line.ends_with('<') => {
                 result.push_str(line);
                 result.push('\n');
                 let who = line[..1].parse().expect("a number");
-                result.push_str(&ask(who, None).expect("it is told something"));
+                result.push_str(&ask(who, None, true).expect("it is told something"));
                 result.push('\n');
             }
             (None, line) if line.is_empty() || line.starts_with('#') => {
@@ -118,7 +127,7 @@ fn answers_are_those_of_the_transcripts() {
         let transcript = std::fs::read_to_string(&file).expect("a transcript");
         let world = World::new(1);
         let mut sessions: HashMap<u32, (Session, VecDeque<String>)> = HashMap::new();
-        let ask = |who, words: Option<&[Vec<u8>]>| {
+        let ask = |who, words: Option<&[Vec<u8>]>, _: bool| {
             let new = || (world.session(), VecDeque::new());
             let (session, told) = sessions.entry(who).or_insert_with(new);
             let mut output = match words {
@@ -160,7 +169,7 @@ fn redis_answers_the_same() {
             continue;
         }
         let mut clients: HashMap<u32, (TcpStream, Vec<u8>)> = HashMap::new();
-        let mut ask = |who: u32, words: Option<&[Vec<u8>]>| {
+        let mut ask = |who: u32, words: Option<&[Vec<u8>]>, is_answered: bool| {
             let (client, answer) = clients.entry(who).or_insert_with(|| {
                 let client = TcpStream::connect(&address).expect("Redis listens");
                 let patience = Some(Duration::from_secs(5));
@@ -169,6 +178,11 @@ fn redis_answers_the_same() {
             });
             if let Some(words) = words {
                 client.write_all(&encode(words)).expect("sent");
+            }
+            if !is_answered {
+                // No answer says that it waits.
+                std::thread::sleep(Duration::from_millis(50));
+                return None;
             }
             let mut buffer = [0; 65536];
             loop {
@@ -181,11 +195,11 @@ fn redis_answers_the_same() {
                 answer.extend_from_slice(&buffer[..length]);
             }
         };
-        ask(1, Some(&[b"FLUSHALL".to_vec()]));
+        ask(1, Some(&[b"FLUSHALL".to_vec()]), true);
         // As it is unless its configuration says otherwise.
         let unlimited = ["CONFIG", "SET", "maxmemory", "0"];
         let unlimited = unlimited.map(|word| word.as_bytes().to_vec());
-        ask(1, Some(&unlimited));
+        ask(1, Some(&unlimited), true);
         let result = run(&transcript, &mut ask, |_| {});
         let mut command = "";
         for (expected, got) in transcript.lines().zip(result.lines()) {

@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod beside;
+mod blocking;
 mod bounds;
 mod common;
 mod durability;

@@ -171,6 +171,20 @@ fn a_client_that_listens_is_told_unasked_and_its_rights_hold() {
 }
 
 #[test]
+fn a_client_that_waits_is_answered_when_it_is_served_or_its_time_is_over() {
+    let running = Running::start(redis_alone());
+    let (mut one, mut other) = (Client::of(&running), Client::of(&running));
+    assert_eq!(one.ask("BLPOP a 0.01"), "*-1");
+    // What stands behind is answered behind.
+    one.send("BLPOP a 0\r\nPING\r\nBLPOP b 0.01\r\n");
+    // It waits already, or finds the element.
+    assert_eq!(other.ask("RPUSH a x"), ":1");
+    let lines: Vec<_> = (0..7).map(|_| one.line()).collect();
+    assert_eq!(lines, ["*2", "$1", "a", "$1", "x", "+PONG", "*-1"]);
+    assert_eq!(other.ask("LLEN a"), ":0");
+}
+
+#[test]
 fn a_client_that_does_not_take_its_messages_is_ended_and_stops_nobody_else() {
     let running = Running::start(redis_alone());
     let (mut slow, mut quick) = (Client::of(&running), Client::of(&running));

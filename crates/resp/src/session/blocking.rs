@@ -1,0 +1,118 @@
+//! A client that waits for elements: until it is served, its time is over, or another client unblocks it.
+//!
+//! It is told that it was served as of a message, through the inbox of its session: when the transaction that served it is
+//! durable. Until then it gives no other command.
+
+use super::Session;
+use crate::blocking::Place;
+use crate::channels::{served, served_address};
+use crate::command::line::Line;
+use crate::command::words::{Words, is};
+use crate::command::{BLOCKING, Command, popping};
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::request::What;
+use bytes::BytesMut;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a session waits for.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// Of the command that is asked, or that waits.
+    place: Option<Arc<Place>>,
+    /// Until when, in milliseconds since 1970.
+    until: Option<i64>,
+    is_waiting: bool,
+}
+
+impl Session {
+    /// A place for a command that may wait.
+    pub(super) fn prepare_to_wait(&mut self, command: &Command, line: &Line, now: i64) {
+        self.hear_of(served_address(self.id));
+        let place = Place::new(self.id, &self.keyspace.shared().blocked);
+        // What is wrong with it the command finds, too.
+        let limit = popping::time_limit(command, line).ok().flatten();
+        self.waits = Waits {
+            place: Some(place),
+            until: limit.map(|limit| now.saturating_add_unsigned(limit)),
+            is_waiting: false,
+        };
+    }
+
+    pub(super) fn place_of(&self, what: &What) -> Option<Arc<Place>> {
+        match what {
+            What::One(call) if call.command.is(BLOCKING) => self.waits.place.clone(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn begin_to_wait(&mut self) {
+        self.waits.is_waiting = true;
+    }
+
+    /// Whether the client waits for elements.
+    pub fn waits_for_elements(&self) -> bool {
+        self.waits.is_waiting
+    }
+
+    /// How long the client is to wait yet: then call [`Session::time_out`]. `None` if it does not wait, or for ever.
+    pub fn wait_limit(&self) -> Option<Duration> {
+        let until = self.waits.until.filter(|_| self.waits.is_waiting)?;
+        let left = until.saturating_sub(self.options.clock.now());
+        Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
+    }
+
+    /// Writes that there is nothing, if the time of a client that waits is over. If it was served meanwhile, it waits until
+    /// that is durable.
+    pub fn time_out(&mut self, output: &mut BytesMut) {
+        if self.wait_limit().is_none_or(|left| !left.is_zero()) {
+            return;
+        }
+        self.waits.until = None;
+        if self.waits.place.as_ref().is_some_and(|place| place.leave()) {
+            Reply::NullArray.write(self.version, output);
+            self.waits = Waits::default();
+        }
+    }
+
+    /// Writes the answer of a client that was served.
+    pub(super) fn tell_served(&mut self, output: &mut BytesMut) {
+        let Some(reply) = self.waits.place.as_ref().and_then(|place| place.take()) else {
+            return;
+        };
+        self.errors += u64::from(reply.is_error());
+        reply.write(self.version, output);
+        self.waits = Waits::default();
+    }
+
+    /// `CLIENT UNBLOCK`.
+    pub(super) fn unblock(&self, line: &Line) -> Result<Reply, Failure> {
+        let mut words = Words::from(line, 2);
+        let id = words.integer()?;
+        let reply = match words.next() {
+            None => Reply::NullArray,
+            Some(word) if words.left() == 0 && is(word, "timeout") => Reply::NullArray,
+            Some(word) if words.left() == 0 && is(word, "error") => {
+                Reply::Error("UNBLOCKED client unblocked via CLIENT UNBLOCK".into())
+            }
+            Some(_) if words.left() == 0 => {
+                return Err(Failure::Told(
+                    "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR",
+                ));
+            }
+            Some(_) => {
+                return Err(Failure::Told(
+                    "ERR unknown subcommand or wrong number of arguments for 'UNBLOCK'. Try CLIENT HELP.",
+                ));
+            }
+        };
+        let shared = self.keyspace.shared();
+        let id = u64::try_from(id).unwrap_or(0);
+        let is_unblocked = shared.blocked.unblock(id, reply);
+        if is_unblocked && let Some(posted) = shared.posting.post([served(id)].iter()) {
+            posted.durable_alone();
+        }
+        Ok(Reply::flag(is_unblocked))
+    }
+}

@@ -1,0 +1,148 @@
+//! Clients that wait, beyond the transcript: their time, their ends, and what stands behind a command that waits.
+
+use crate::common::text::answers;
+use crate::common::{World, encode, send};
+use bytes::BytesMut;
+use sardonyx_resp::Session;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+fn ask(session: &mut Session, text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    answers(&send(session, &encode(&words)).0)
+}
+
+/// What a session is told without asking, its time included.
+fn told(session: &mut Session) -> Vec<String> {
+    let mut output = BytesMut::new();
+    session.tell(&mut output);
+    session.time_out(&mut output);
+    answers(&output)
+}
+
+#[test]
+fn a_client_waits_until_its_time_is_over_and_no_longer() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    assert!(ask(&mut one, "BLPOP a 0.5").is_empty() && one.waits_for_elements());
+    assert_eq!(one.wait_limit(), Some(Duration::from_millis(500)));
+    world.advance(499);
+    assert!(told(&mut one).is_empty());
+    world.advance(1);
+    assert_eq!(told(&mut one), ["nil"]);
+    assert!(!one.waits_for_elements() && one.wait_limit().is_none());
+    // It takes nothing that comes later.
+    assert_eq!(ask(&mut other, "RPUSH a 1"), [":1"]);
+    assert_eq!(ask(&mut other, "LLEN a"), [":1"]);
+    assert!(ask(&mut one, "BLPOP b 0").is_empty());
+    assert_eq!(one.wait_limit(), None);
+    world.advance(i64::from(u32::MAX));
+    assert!(told(&mut one).is_empty());
+    assert_eq!(ask(&mut other, "RPUSH b 1"), [":1"]);
+    assert_eq!(told(&mut one), ["[\"b\" \"1\"]"]);
+}
+
+#[test]
+fn a_client_that_is_gone_waits_no_more_and_the_next_one_is_served() {
+    let world = World::new(1);
+    let (mut one, mut two, mut other) = (world.session(), world.session(), world.session());
+    ask(&mut one, "BLPOP a 0");
+    ask(&mut two, "BLPOP a 0");
+    drop(one);
+    assert_eq!(ask(&mut other, "RPUSH a 1 2"), [":2"]);
+    assert_eq!(told(&mut two), ["[\"a\" \"1\"]"]);
+    assert_eq!(ask(&mut other, "LRANGE a 0 -1"), ["[\"2\"]"]);
+}
+
+#[test]
+fn commands_behind_one_that_waits_are_answered_behind_it() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    let mut sent = BytesMut::new();
+    for text in ["SET k 1", "BLPOP a 0", "INCR k", "BLPOP b 0.001", "INCR k"] {
+        let words: Vec<&str> = text.split(' ').collect();
+        sent.extend_from_slice(&encode(&words));
+    }
+    let mut run = |one: &mut Session| {
+        let mut output = BytesMut::new();
+        loop {
+            let flight = one.take(&mut sent).expect("commands");
+            if flight.is_empty() {
+                return answers(&output);
+            }
+            crate::common::now(one.run(flight, &mut output));
+        }
+    };
+    assert_eq!(run(&mut one), ["+OK"]);
+    assert_eq!(ask(&mut other, "GET k"), ["\"1\""]);
+    let context = Context::from_waker(Waker::noop());
+    assert_eq!(one.poll_messages(&context), Poll::Pending);
+    ask(&mut other, "RPUSH a x");
+    assert!(one.poll_messages(&context).is_ready());
+    assert_eq!(told(&mut one), ["[\"a\" \"x\"]"]);
+    assert_eq!(run(&mut one), [":2"]);
+    world.advance(1);
+    assert_eq!(told(&mut one), ["nil"]);
+    assert_eq!(run(&mut one), [":3"]);
+}
+
+#[test]
+fn another_client_unblocks_one_that_waits() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    for (word, answer) in [
+        ("", "nil"),
+        (" TIMEOUT", "nil"),
+        (" ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK"),
+    ] {
+        ask(&mut one, "BLPOP a 0");
+        let id = one.id();
+        assert_eq!(
+            ask(&mut other, &format!("CLIENT UNBLOCK {id}{word}")),
+            [":1"]
+        );
+        assert_eq!(
+            ask(&mut other, &format!("CLIENT UNBLOCK {id}{word}")),
+            [":0"]
+        );
+        assert_eq!(told(&mut one), [answer]);
+        assert_eq!(ask(&mut one, "PING"), ["+PONG"]);
+    }
+    ask(&mut other, "RPUSH a 1");
+    assert_eq!(ask(&mut other, "LLEN a"), [":1"]);
+}
+
+#[test]
+fn what_was_taken_on_behalf_of_a_client_is_gone_after_a_crash() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    ask(&mut one, "BLMOVE a b LEFT LEFT 0");
+    ask(&mut other, "RPUSH a 1 2");
+    assert_eq!(told(&mut one), ["\"1\""]);
+    drop((one, other));
+    let world = world.restart(sardonyx::disk::Faults::default());
+    let mut session = world.session();
+    assert_eq!(ask(&mut session, "LRANGE a 0 -1"), ["[\"2\"]"]);
+    assert_eq!(ask(&mut session, "LRANGE b 0 -1"), ["[\"1\"]"]);
+}
+
+#[test]
+fn with_the_third_version_a_client_that_waits_reads_messages_meanwhile() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    let raw = |session: &mut Session, text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        String::from_utf8(send(session, &encode(&words)).0.to_vec()).expect("text")
+    };
+    raw(&mut one, "HELLO 3");
+    raw(&mut one, "SUBSCRIBE c");
+    assert_eq!(raw(&mut one, "BZPOPMIN z 0"), "");
+    raw(&mut other, "PUBLISH c hi");
+    raw(&mut other, "ZADD z 1.5 m");
+    let mut output = BytesMut::new();
+    one.tell(&mut output);
+    assert_eq!(
+        output,
+        ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n*3\r\n$1\r\nz\r\n$1\r\nm\r\n,1.5\r\n"
+    );
+}
