@@ -4,6 +4,7 @@ The keyspace is emptied. Ends with 0 if every answer was right, with 77 if the c
 """
 
 import sys
+import threading
 
 try:
     import redis
@@ -88,6 +89,85 @@ def session(version):
     check(db.dbsize() > 0, True)
 
 
+def messages(version):
+    """Channels and patterns: what is sent arrives, in its order."""
+    db = redis.Redis(host=HOST, port=PORT, protocol=version, decode_responses=True)
+    with db.pubsub() as listener:
+        listener.subscribe("news")
+        listener.psubscribe("n*")
+        begun = [listener.get_message(timeout=10)["type"] for _ in range(2)]
+        check(begun, ["subscribe", "psubscribe"])
+        with db.pipeline(transaction=True) as pipe:
+            check(pipe.publish("news", "one").publish("none", "two").execute(), [2, 1])
+        told = []
+        while len(told) < 3:
+            message = listener.get_message(timeout=10)
+            if message is not None:
+                told.append((message["type"], message["channel"], message["data"]))
+        expected = [("message", "news", "one"), ("pmessage", "news", "one"), ("pmessage", "none", "two")]
+        check(told, expected)
+        check(dict(db.pubsub_numsub("news", "none")), {"news": 1, "none": 0})
+
+
+def waiting(version):
+    """Clients that wait for elements, and give up."""
+    db = redis.Redis(host=HOST, port=PORT, protocol=version, decode_responses=True)
+    db.delete("jobs", "done", "board")
+    check(db.blpop("jobs", timeout=0.01), None)
+    found = []
+    waiter = threading.Thread(target=lambda: found.append(db.blmove("jobs", "done", 10, "LEFT", "RIGHT")))
+    waiter.start()
+    db.rpush("jobs", "job")
+    waiter.join()
+    check((found, db.lrange("done", 0, -1), db.llen("jobs")), (["job"], ["job"], 0))
+    db.zadd("board", {"ann": 1.5})
+    key, member, score = db.bzpopmin("board", timeout=10)
+    check((key, member, float(score)), ("board", "ann", 1.5))
+
+
+def scripts(version):
+    """Scripts, and the locks that are made of them; where there are none that is said."""
+    db = redis.Redis(host=HOST, port=PORT, protocol=version, decode_responses=True)
+    try:
+        check(db.eval("return {KEYS[1], ARGV[1], 1}", 1, "k", "a"), ["k", "a", 1])
+    except redis.ResponseError as error:
+        print(f"RESP{version}: no scripts: {error}")
+        return
+    add = db.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    db.script_flush()
+    db.delete("sum", "lock")
+    # It is not known, sent, and known.
+    check([add(keys=["sum"], args=[5]) for _ in range(2)], [5, 10])
+    check(db.script_exists(add.sha), [True])
+    with db.pipeline() as pipe:
+        add(keys=["sum"], args=[1], client=pipe)
+        check(pipe.execute(), [11])
+    one = db.lock("lock", timeout=10)
+    other = db.lock("lock", timeout=10, blocking=False)
+    check((one.acquire(), other.acquire()), (True, False))
+    check((one.extend(5), one.owned(), one.reacquire()), (True, True, True))
+    one.release()
+    check(other.acquire(), True)
+    other.release()
+    counter = 0
+
+    def count():
+        nonlocal counter
+        for _ in range(20):
+            with db.lock("lock", timeout=10, sleep=0.001):
+                counter += 1
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check((counter, db.exists("lock")), (80, 0))
+
+
 for version in (2, 3):
     session(version)
+    messages(version)
+    waiting(version)
+    scripts(version)
     print(f"RESP{version}: every answer was right")

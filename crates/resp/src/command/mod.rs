@@ -4,6 +4,8 @@
 //! function of the transaction's [`Data`] and the [`Line`] that was sent; what concerns the connection is run by the
 //! session, in `session`.
 
+mod bitfields;
+mod bits;
 mod counters;
 mod functions;
 mod hashes;
@@ -128,6 +130,8 @@ pub(crate) const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
 const FAMILIES: &[(&str, &[Command])] = &[
     ("string", strings::COMMANDS),
     ("string", counters::COMMANDS),
+    ("bitmap", bits::COMMANDS),
+    ("bitmap", bitfields::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", scan::COMMANDS),
     ("hash", hashes::COMMANDS),

@@ -5,7 +5,7 @@
 //! script has run for too long, goes through all of its handlers.
 
 use super::convert::{general, reply_of, value_of};
-use super::{CALL_STEPS, Digest, MEMORY_BYTES_MAX, STEPS_MAX, Script, json, pack};
+use super::{CALL_STEPS, Digest, MEMORY_BYTES_MAX, STEPS_MAX, Script, json, pack, strings};
 use crate::command::line::Line;
 use crate::command::words::is;
 use crate::command::{self, Command, NO_SCRIPT, WRITE, subcommands};
@@ -19,13 +19,17 @@ use mlua::{
 use sardonyx_base::events;
 use sardonyx_base::random::Random;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Between two looks at the steps that are left.
 const HOOK_STEPS: u32 = 10_000;
 /// So many scripts stay compiled.
 const COMPILED_MAX: usize = 1000;
+/// So many functions of the program's call back at a time.
+const CALLBACKS_MAX: usize = 10;
+/// The longest command of a script, in bytes.
+const COMMAND_BYTES_MAX: usize = 32 << 20;
 /// Under this name the interpreter has what runs the commands of a script.
 const CALL: &str = "call";
 /// The name of a script's text, as it stands in errors.
@@ -42,17 +46,34 @@ pub(super) struct Interpreter {
 
 /// What a script has left.
 #[derive(Debug, Default)]
-struct Limits {
+pub(super) struct Limits {
     steps: AtomicI64,
     is_over: AtomicBool,
     random: Mutex<Option<Random>>,
     /// The version of the protocol that its commands answer with.
     is_new: AtomicBool,
+    /// How many functions of the program's call back at a time.
+    callbacks: AtomicUsize,
 }
 
 impl Limits {
+    /// Calls back a function of the script's, which takes a part of the stack of the program's thread.
+    pub(super) fn call_back<T>(
+        &self,
+        lua: &Lua,
+        call: impl FnOnce() -> mlua::Result<T>,
+    ) -> mlua::Result<T> {
+        if self.callbacks.load(Ordering::Relaxed) >= CALLBACKS_MAX {
+            return Err(Raised::here(lua, "C stack overflow".into()));
+        }
+        self.callbacks.fetch_add(1, Ordering::Relaxed);
+        let called = call();
+        self.callbacks.fetch_sub(1, Ordering::Relaxed);
+        called
+    }
+
     /// Takes steps; false if there are none.
-    fn take(&self, steps: i64) -> bool {
+    pub(super) fn take(&self, steps: i64) -> bool {
         let left = self.steps.fetch_sub(steps, Ordering::Relaxed);
         if left <= steps {
             self.is_over.store(true, Ordering::Relaxed);
@@ -73,7 +94,7 @@ impl Limits {
 
 /// An error that a script is told: a whole answer, or a sentence.
 #[derive(Debug, thiserror::Error)]
-enum Raised {
+pub(super) enum Raised {
     /// Of a command, with its code.
     #[error("{0}")]
     Answer(String),
@@ -89,7 +110,7 @@ impl Raised {
     }
 
     /// With where the function that runs was called.
-    fn here(lua: &Lua, text: String) -> mlua::Error {
+    pub(super) fn here(lua: &Lua, text: String) -> mlua::Error {
         let place = lua.inspect_stack(1, |debug| {
             let source = debug.source().short_src.map(|source| source.into_owned());
             source.zip(debug.current_line())
@@ -115,7 +136,8 @@ fn failed(error: mlua::Error) -> Failure {
     Failure::Said(format!("ERR Lua: {error}"))
 }
 
-fn too_long() -> mlua::Error {
+/// That a script has no steps left.
+pub(super) fn too_long() -> mlua::Error {
     mlua::Error::runtime("the script has run for too long")
 }
 
@@ -207,6 +229,7 @@ impl Interpreter {
         self.limits.steps.store(STEPS_MAX, Ordering::Relaxed);
         self.limits.is_over.store(false, Ordering::Relaxed);
         self.limits.is_new.store(false, Ordering::Relaxed);
+        self.limits.callbacks.store(0, Ordering::Relaxed);
         self.limits.seed(data.random.next());
         let mut calls = Calls {
             data,
@@ -317,9 +340,9 @@ impl<S: State> Calls<'_, '_, S> {
                 "ERR Please specify at least one argument for this redis lib call",
             ));
         }
-        let mut parts = Vec::with_capacity(arguments.len());
+        let (mut parts, mut bytes) = (Vec::with_capacity(arguments.len()), 0);
         for argument in arguments {
-            parts.push(match argument {
+            let part = match argument {
                 Value::String(text) => text.as_bytes().to_vec(),
                 Value::Integer(number) => general(*number as f64, 17).into_bytes(),
                 Value::Number(number) => general(*number, 17).into_bytes(),
@@ -328,7 +351,14 @@ impl<S: State> Calls<'_, '_, S> {
                         "ERR Lua redis lib command arguments must be strings or integers",
                     ));
                 }
-            });
+            };
+            bytes += part.len();
+            if bytes > COMMAND_BYTES_MAX {
+                return Err(Failure::Said(format!(
+                    "ERR a command of more than {COMMAND_BYTES_MAX} bytes"
+                )));
+            }
+            parts.push(part);
         }
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let line = Line::of(&parts);
@@ -490,7 +520,7 @@ fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> {
     };
     raw.set("json_encode", lua.create_function(encode)?)?;
     let decode = |lua: &Lua, text: Value| {
-        let text = text_for(lua, &text, "decode")?;
+        let text = text_for(lua, &text, 1, "decode")?;
         json::decode(lua, &text)?.map_err(|wrong| Raised::here(lua, wrong))
     };
     raw.set("json_decode", lua.create_function(decode)?)?;
@@ -500,7 +530,7 @@ fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> {
     };
     raw.set("pack", lua.create_function(pack)?)?;
     let unpack = |lua: &Lua, bytes: Value| {
-        let bytes = text_for(lua, &bytes, "unpack")?;
+        let bytes = text_for(lua, &bytes, 1, "unpack")?;
         match pack::unpack(lua, &bytes)? {
             Ok(values) => Ok(Variadic::from_iter(values)),
             Err(wrong) => Err(Raised::here(lua, wrong)),
@@ -508,13 +538,15 @@ fn functions(lua: &Lua, limits: &Arc<Limits>) -> mlua::Result<Table> {
     };
     raw.set("unpack", lua.create_function(unpack)?)?;
     raw.set("bit", bits(lua)?)?;
+    strings::put(lua, limits, &raw)?;
     Ok(raw)
 }
 
 /// Digits of numbers that are texts.
 const DIGITS: usize = 14;
 
-fn number_of(value: &Value) -> Option<f64> {
+/// A number of either kind.
+pub(super) fn number_of(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),
         Value::Number(number) => Some(*number),
@@ -523,17 +555,26 @@ fn number_of(value: &Value) -> Option<f64> {
 }
 
 /// The text that a function is given.
-fn text_for(lua: &Lua, value: &Value, function: &str) -> mlua::Result<Vec<u8>> {
+pub(super) fn text_for(
+    lua: &Lua,
+    value: &Value,
+    place: usize,
+    function: &str,
+) -> mlua::Result<Vec<u8>> {
     match (value, number_of(value)) {
         (Value::String(text), _) => Ok(text.as_bytes().to_vec()),
         (_, Some(number)) => Ok(general(number, DIGITS).into_bytes()),
         _ => {
             let kind = json::lua_type(value);
-            let text = format!("bad argument #1 to '{function}' (string expected, got {kind})");
+            let text =
+                format!("bad argument #{place} to '{function}' (string expected, got {kind})");
             Err(Raised::here(lua, text))
         }
     }
 }
+
+/// So much of a text is logged.
+const LOGGED_BYTES_MAX: usize = 1024;
 
 /// `redis.log`: to where the program's events go.
 fn log(said: &[Value]) -> mlua::Result<()> {
@@ -556,7 +597,16 @@ fn log(said: &[Value]) -> mlua::Result<()> {
         Value::String(text) => Some(text.to_string_lossy()),
         value => number_of(value).map(|number| general(number, DIGITS)),
     };
-    let text = texts.iter().filter_map(text).collect::<Vec<_>>().join(" ");
+    let mut text = texts
+        .iter()
+        .filter_map(text)
+        .fold(String::new(), |all, one| {
+            let between = if all.is_empty() { "" } else { " " };
+            // More of it is not kept.
+            let end = one.floor_char_boundary(LOGGED_BYTES_MAX.saturating_sub(all.len()));
+            all + between + &one[..end]
+        });
+    text.truncate(text.floor_char_boundary(LOGGED_BYTES_MAX));
     match level as u8 {
         0 | 1 => events::debug!(script = %text, "a script says"),
         2 => events::info!(script = %text, "a script says"),
@@ -579,7 +629,10 @@ fn said(error: &mlua::Error) -> String {
         return raised.to_string();
     }
     match error {
-        mlua::Error::RuntimeError(text) => text.clone(),
+        mlua::Error::RuntimeError(text) => {
+            let trace = text.find("\nstack traceback:");
+            text[..trace.unwrap_or(text.len())].to_string()
+        }
         mlua::Error::MemoryError(_) => "not enough memory".into(),
         mlua::Error::CallbackError { cause, .. } => said(cause),
         other => other.to_string(),

@@ -1,5 +1,6 @@
 //! JSON as the library `cjson` reads and writes it: what is wrong is said in its words.
 
+use super::MEMORY_BYTES_MAX;
 use super::convert::general;
 use mlua::{Lua, Table, Value};
 
@@ -23,6 +24,10 @@ pub(super) fn encode(value: &Value) -> Result<Vec<u8>, String> {
 }
 
 fn write(value: &Value, text: &mut Vec<u8>, depth: usize) -> Result<(), String> {
+    // A text may stand in a table many times.
+    if text.len() > MEMORY_BYTES_MAX {
+        return Err("not enough memory".into());
+    }
     match value {
         Value::String(string) => write_string(&string.as_bytes(), text),
         Value::Integer(number) => write_number(*number as f64, text)?,

@@ -12,6 +12,8 @@ mod convert;
 mod interpreter;
 mod json;
 mod pack;
+mod patterns;
+mod strings;
 
 use crate::command::line::Line;
 use crate::data::{Data, State};

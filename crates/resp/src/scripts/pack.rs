@@ -1,5 +1,6 @@
 //! MessagePack as the library `cmsgpack` reads and writes it.
 
+use super::MEMORY_BYTES_MAX;
 use super::json::lua_type;
 use mlua::{Lua, Table, Value};
 
@@ -10,14 +11,17 @@ const READ_DEPTH_MAX: usize = 200;
 /// Writes values, one behind the other.
 ///
 /// # Errors
-/// There are none.
+/// There is no value, or no memory.
 pub(super) fn pack(values: &[Value]) -> Result<Vec<u8>, String> {
     if values.is_empty() {
         return Err("bad argument #0 to 'pack' (MessagePack pack needs input.)".into());
     }
     let mut bytes = Vec::new();
     values.iter().for_each(|value| write(value, &mut bytes, 1));
-    Ok(bytes)
+    match bytes.len() > MEMORY_BYTES_MAX {
+        true => Err("not enough memory".into()),
+        false => Ok(bytes),
+    }
 }
 
 /// The head of something with a length: short, of 8 bits if it has that, of 16, and of 32.
@@ -37,6 +41,10 @@ fn head(length: usize, short: (u8, usize), long: [Option<u8>; 3], bytes: &mut Ve
 }
 
 fn write(value: &Value, bytes: &mut Vec<u8>, depth: usize) {
+    // A text may stand in a table many times. What has no room is refused at the end.
+    if bytes.len() > MEMORY_BYTES_MAX {
+        return;
+    }
     match value {
         Value::String(string) => {
             let string = string.as_bytes();

@@ -115,14 +115,50 @@ function math.randomseed(seed)
     raw.randomseed(seed)
 end
 
+-- Lua's own go back without a bound. Methods of strings are found here, too.
+local string = _G.string
+string.find, string.match, string.gmatch, string.gsub = raw.find, raw.match, raw.gmatch, raw.gsub
+string.gfind = nil
+
 local coroutine = {}
 for name, f in pairs(_G.coroutine) do
     coroutine[name] = f
 end
 
-local resume0 = _G.coroutine.resume
-coroutine.resume = function(...)
-    return caught(resume0(...))
+-- Each takes a part of the stack of the program's thread, which Lua 5.1 does not count.
+local COROUTINES_MAX = 3
+local depth = 0
+local create0, resume0 = coroutine.create, coroutine.resume
+
+local function resumed(...)
+    depth = depth - 1
+    return ...
+end
+
+local function resume(...)
+    if depth >= COROUTINES_MAX then
+        return false, 'C stack overflow'
+    end
+    depth = depth + 1
+    return resumed(resume0(...))
+end
+
+function coroutine.resume(...)
+    return caught(resume(...))
+end
+
+local function unwrapped(ok, e, ...)
+    if ok then
+        return e, ...
+    end
+    error(e, 0)
+end
+
+function coroutine.wrap(f)
+    local thread = create0(f)
+    return function(...)
+        return unwrapped(resume(thread, ...))
+    end
 end
 
 local redis = {
@@ -195,6 +231,7 @@ end
 return {
     env = env,
     run = function(f, keys, arguments)
+        depth = 0
         real.KEYS, real.ARGV = keys, arguments
         return xpcall0(f, ended)
     end,

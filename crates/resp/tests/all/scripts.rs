@@ -22,6 +22,8 @@ fn a_script_that_goes_on_is_ended_and_undone_whatever_it_catches() {
         "redis.call('set', 'k', 'v') while true do redis.pcall('get', 'k') end",
         "redis.call('set', 'k', 'v') while true do xpcall(function() while true do end end, tostring) end",
         "redis.call('set', 'k', 'v') local f = coroutine.wrap(function() while true do end end) while true do pcall(f) end",
+        "redis.call('set', 'k', 'v') return string.rep('a', 60):find(string.rep('a?', 60) .. string.rep('a', 60))",
+        "redis.call('set', 'k', 'v') return string.rep('a', 5000000):find(string.rep('a', 2500000) .. 'b', 1, true)",
         "redis.call('set', 'k', 'v') while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
     ] {
         let answer = eval(&mut session, script);
@@ -50,9 +52,57 @@ fn a_script_has_no_more_memory_than_its_bound() {
         assert!(answer.contains("not enough memory"), "{script}: {answer}");
         assert_eq!(ask(&mut session, &["GET", "k"]), "nil");
     }
+    for script in [
+        "local s = string.rep('x', 10000000) local t = {} for i = 1, 100 do t[i] = s end return cjson.encode(t)",
+        "local s = string.rep('x', 10000000) local t = {} for i = 1, 100 do t[i] = s end return cmsgpack.pack(t)",
+        "return (string.rep('x', 1000000):gsub('x', string.rep('y', 1000)))",
+    ] {
+        let answer = eval(&mut session, script);
+        assert!(answer.contains("not enough memory"), "{script}: {answer}");
+    }
+    let answer = eval(
+        &mut session,
+        "local s = string.rep('x', 10000000) return redis.call('mset', s, s, s, s)",
+    );
+    assert!(
+        answer.starts_with("-ERR a command of more than"),
+        "{answer}"
+    );
     let caught = eval(&mut session, "return {pcall(string.rep, 'x', 200000000)}");
     assert!(caught.contains("not enough memory"), "{caught}");
     assert_eq!(eval(&mut session, "return string.rep('x', 3)"), "\"xxx\"");
+}
+
+#[test]
+fn a_script_has_no_more_of_the_stack_than_its_bound() {
+    let world = World::new(1);
+    let mut session = world.session();
+    for script in [
+        "local function f() coroutine.wrap(f)() end f()",
+        "local function f() local ok, e = coroutine.resume(coroutine.create(f)) if not ok then error(e, 0) end end f()",
+        "local function f() string.gsub('x', 'x', f) end f()",
+        "local function f() f() return 1 end f()",
+        "return loadstring('return ' .. string.rep('(', 10000))()",
+    ] {
+        let answer = eval(&mut session, script);
+        assert!(answer.starts_with("-ERR "), "{script}: {answer}");
+    }
+    // All of these one in the other.
+    let nested =
+        "local function f(n) if n > 0 then pcall(f, n - 1) else coroutine.wrap(g)() end end";
+    let nested = format!(
+        "local g {} g = function() f(190) end g() return 1",
+        nested.replace("local function f", "local f f = function")
+    );
+    let answer = eval(&mut session, &nested);
+    assert!(answer == ":1" || answer.starts_with("-ERR "), "{answer}");
+    assert_eq!(
+        eval(
+            &mut session,
+            "local f = coroutine.wrap(function() coroutine.yield(1) end) return f()"
+        ),
+        ":1"
+    );
 }
 
 #[test]

@@ -1,0 +1,248 @@
+//! Integers of any width inside strings: `BITFIELD`.
+//!
+//! All operations are read before the first one is done, so that one that is wrong leaves nothing behind.
+
+use super::bits::{in_bounds, offset};
+use super::line::{Line, PART_BYTES_MAX};
+use super::words::{Words, is};
+use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
+use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::failure::Failure;
+use crate::reply::Reply;
+
+pub(super) const COMMANDS: &[Command] = &[
+    on_data(
+        "bitfield",
+        -2,
+        WRITE | MORE,
+        ONE_KEY,
+        bitfield,
+        "Reads and changes integers inside a string",
+    ),
+    reads!(
+        "bitfield_ro",
+        -2,
+        FAST,
+        ONE_KEY,
+        bitfield_ro,
+        "Reads integers inside a string"
+    ),
+];
+
+/// What becomes of an integer that does not fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Overflow {
+    /// Its lowest bits.
+    Wrap,
+    /// The one that is next to it.
+    Saturate,
+    /// It stays as it was.
+    Fail,
+}
+
+/// The kind of an integer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Width {
+    is_signed: bool,
+    bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Get,
+    Set(i64),
+    Add(i64),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    act: Act,
+    width: Width,
+    offset: u64,
+    overflow: Overflow,
+}
+
+impl Width {
+    fn read(word: &[u8]) -> Result<Width, Failure> {
+        let wrong = Failure::Told(
+            "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
+        );
+        let (is_signed, digits) = match word.split_first() {
+            Some((b'i', digits)) => (true, digits),
+            Some((b'u', digits)) => (false, digits),
+            _ => return Err(wrong),
+        };
+        let most = if is_signed { 64 } else { 63 };
+        let bits = crate::number::parse_integer(digits).filter(|bits| (1..=most).contains(bits));
+        match bits {
+            Some(bits) => Ok(Width {
+                is_signed,
+                bits: bits as u32,
+            }),
+            None => Err(wrong),
+        }
+    }
+
+    /// The least and the greatest one.
+    fn range(self) -> (i128, i128) {
+        match self.is_signed {
+            true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            false => (0, (1 << self.bits) - 1),
+        }
+    }
+
+    /// The lowest bits of a number as one of these.
+    fn wrapped(self, number: i128) -> i128 {
+        let low = number & ((1 << self.bits) - 1);
+        match self.is_signed && low >> (self.bits - 1) == 1 {
+            true => low - (1 << self.bits),
+            false => low,
+        }
+    }
+
+    fn get(self, value: &[u8], offset: u64) -> i128 {
+        let bits = offset..offset + u64::from(self.bits);
+        let number = bits.fold(0, |number, at| {
+            let byte = value.get((at / 8) as usize).copied().unwrap_or(0);
+            number << 1 | i128::from(byte >> (7 - at % 8) & 1)
+        });
+        self.wrapped(number)
+    }
+
+    fn set(self, value: &mut [u8], offset: u64, number: i128) {
+        for place in 0..self.bits {
+            let at = offset + u64::from(place);
+            let mask = 0x80 >> (at % 8);
+            let byte = &mut value[(at / 8) as usize];
+            match number >> (self.bits - 1 - place) & 1 {
+                0 => *byte &= !mask,
+                _ => *byte |= mask,
+            }
+        }
+    }
+}
+
+fn operations(line: &Line) -> Result<Vec<Operation>, Failure> {
+    let mut words = Words::from(line, 2);
+    let (mut operations, mut overflow) = (Vec::new(), Overflow::Wrap);
+    while let Some(word) = words.next() {
+        if is(word, "overflow") && words.left() >= 1 {
+            overflow = match words.wanted()? {
+                word if is(word, "wrap") => Overflow::Wrap,
+                word if is(word, "sat") => Overflow::Saturate,
+                word if is(word, "fail") => Overflow::Fail,
+                _ => return Err(Failure::Told("ERR Invalid OVERFLOW type specified")),
+            };
+            continue;
+        }
+        let (is_get, is_set) = (is(word, "get"), is(word, "set"));
+        let needed = if is_get { 2 } else { 3 };
+        if !(is_get || is_set || is(word, "incrby")) || words.left() < needed {
+            return Err(Failure::Syntax);
+        }
+        let width = Width::read(words.wanted()?)?;
+        let offset = match words.wanted()? {
+            [b'#', number @ ..] => {
+                in_bounds(offset(number)?.saturating_mul(u64::from(width.bits)))?
+            }
+            number => offset(number)?,
+        };
+        let act = match (is_get, is_set) {
+            (true, _) => Act::Get,
+            (_, true) => Act::Set(words.integer()?),
+            _ => Act::Add(words.integer()?),
+        };
+        operations.push(Operation {
+            act,
+            width,
+            offset,
+            overflow,
+        });
+    }
+    Ok(operations)
+}
+
+impl Operation {
+    /// What it makes of a number; `None` if that does not fit, and is not to.
+    fn changed(self, was: i128) -> Option<i128> {
+        let (least, greatest) = self.width.range();
+        let number = match self.act {
+            Act::Get => return Some(was),
+            Act::Set(number) if self.width.is_signed => number.into(),
+            // As a number without a sign it is a large one.
+            Act::Set(number) => (number as u64).into(),
+            Act::Add(number) => was + i128::from(number),
+        };
+        match ((least..=greatest).contains(&number), self.overflow) {
+            (true, _) => Some(number),
+            (false, Overflow::Wrap) => Some(self.width.wrapped(number)),
+            (false, Overflow::Saturate) => Some(number.clamp(least, greatest)),
+            (false, Overflow::Fail) => None,
+        }
+    }
+
+    /// How long a string is that has all of its bits.
+    fn end(self) -> usize {
+        (self.offset + u64::from(self.width.bits)).div_ceil(8) as usize
+    }
+}
+
+fn bitfield(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let operations = operations(line)?;
+    let writing = operations.iter().filter(|one| !matches!(one.act, Act::Get));
+    let Some(end) = writing.map(|one| one.end()).max() else {
+        return read(data, line, &operations);
+    };
+    if end > PART_BYTES_MAX {
+        return Err(Failure::Told(
+            "ERR bit offset is not an integer or out of range",
+        ));
+    }
+    let before = data.entry_to_change_of(line.part(1), Kind::String)?;
+    let mut value = data.string(line.part(1))?.unwrap_or_default();
+    value.resize(value.len().max(end), 0);
+    let mut replies = Vec::with_capacity(operations.len());
+    for one in &operations {
+        let was = one.width.get(&value, one.offset);
+        let Some(number) = one.changed(was) else {
+            replies.push(Reply::Null);
+            continue;
+        };
+        if !matches!(one.act, Act::Get) {
+            one.width.set(&mut value, one.offset, number);
+        }
+        let told = if matches!(one.act, Act::Set(_)) {
+            was
+        } else {
+            number
+        };
+        replies.push(Reply::Int(told as i64));
+    }
+    data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    Ok(Reply::Array(replies))
+}
+
+fn bitfield_ro<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
+    let operations = operations(line)?;
+    match operations.iter().all(|one| matches!(one.act, Act::Get)) {
+        true => read(data, line, &operations),
+        false => Err(Failure::Told(
+            "ERR BITFIELD_RO only supports the GET subcommand",
+        )),
+    }
+}
+
+fn read<S: State>(
+    data: &mut Data<'_, S>,
+    line: &Line,
+    operations: &[Operation],
+) -> Result<Reply, Failure> {
+    let numbers = |value: &[u8]| {
+        let numbers = operations
+            .iter()
+            .map(|one| one.width.get(value, one.offset));
+        Reply::Array(numbers.map(|number| Reply::Int(number as i64)).collect())
+    };
+    let found = data.with_string(line.part(1), |_, value| numbers(value))?;
+    Ok(found.unwrap_or_else(|| numbers(&[])))
+}
