@@ -118,9 +118,9 @@ fn matching_in(
 ) -> (Vec<Arc<Message>>, usize) {
     let (mut messages, mut count) = (Vec::new(), 0);
     // Made for the first who hears it, and shared.
-    let mut content: Option<(Arc<[u8]>, Arc<[u8]>)> = None;
+    let mut content: Option<[Arc<[u8]>; 2]> = None;
     let mut send = |channel: &[u8], is_pattern: bool, listeners: usize| {
-        let (name, payload) = content.get_or_insert_with(|| (name.into(), payload.into()));
+        let [name, payload] = content.get_or_insert_with(|| [name.into(), payload.into()]);
         count += listeners;
         messages.push(Arc::new(Message {
             channel: channel.into(),

@@ -101,7 +101,7 @@ fn reply_at(value: &Value, is_new: bool, room: &Room, depth: usize) -> Result<Re
     }
     Ok(match value {
         Value::String(text) => bulk(&text.as_bytes(), room)?,
-        Value::Integer(number) => Reply::Int((*number).into()),
+        Value::Integer(number) => Reply::Int(*number),
         Value::Number(number) => Reply::Int(truncated(*number)),
         Value::Boolean(value) if is_new => Reply::Bool(*value),
         Value::Boolean(true) => Reply::Int(1),

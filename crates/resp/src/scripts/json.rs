@@ -74,7 +74,7 @@ fn write_string(string: &[u8], text: &mut Vec<u8>) {
             10 => text.extend(b"\\n"),
             12 => text.extend(b"\\f"),
             13 => text.extend(b"\\r"),
-            0..32 | 127 => text.extend(format!("\\u{byte:04x}").bytes()),
+            0..=7 | 11 | 14..=31 | 127 => text.extend(format!("\\u{byte:04x}").bytes()),
             byte => text.push(*byte),
         }
     }

@@ -53,7 +53,7 @@ fn write(value: &Value, bytes: &mut Vec<u8>, depth: usize) {
             bytes.extend_from_slice(&string);
         }
         Value::Boolean(value) => bytes.push(if *value { 0xc3 } else { 0xc2 }),
-        Value::Integer(number) => write_whole((*number).into(), bytes),
+        Value::Integer(number) => write_whole(*number, bytes),
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 9.2e18 => {
             write_whole(*number as i64, bytes);
         }
@@ -85,25 +85,25 @@ fn write_whole(number: i64, bytes: &mut Vec<u8>) {
     match number {
         0..=0x7f => bytes.push(number as u8),
         -32..0 => bytes.push(number as i8 as u8),
-        0..=0xff => bytes.extend([0xcc, number as u8]),
-        0..=0xffff => {
+        0x80..=0xff => bytes.extend([0xcc, number as u8]),
+        0x100..=0xffff => {
             bytes.push(0xcd);
             bytes.extend((number as u16).to_be_bytes());
         }
-        0..=0xffff_ffff => {
+        0x1_0000..=0xffff_ffff => {
             bytes.push(0xce);
             bytes.extend((number as u32).to_be_bytes());
         }
-        0.. => {
+        0x1_0000_0000.. => {
             bytes.push(0xcf);
             bytes.extend(number.to_be_bytes());
         }
-        -128.. => bytes.extend([0xd0, number as i8 as u8]),
-        -0x8000.. => {
+        -128..-32 => bytes.extend([0xd0, number as i8 as u8]),
+        -0x8000..-128 => {
             bytes.push(0xd1);
             bytes.extend((number as i16).to_be_bytes());
         }
-        -0x8000_0000.. => {
+        -0x8000_0000..-0x8000 => {
             bytes.push(0xd2);
             bytes.extend((number as i32).to_be_bytes());
         }
