@@ -11,6 +11,8 @@
 mod convert;
 mod interpreter;
 mod json;
+mod library;
+mod limits;
 mod pack;
 mod patterns;
 mod strings;

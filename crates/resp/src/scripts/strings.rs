@@ -1,8 +1,9 @@
 //! The functions of the library `string` that take patterns, with a bound of steps and of memory.
 
 use super::MEMORY_BYTES_MAX;
-use super::interpreter::{Limits, Raised, number_of, text_for, too_long};
 use super::json::lua_type;
+use super::library::{number_of, text_for};
+use super::limits::{Limits, Raised, too_long};
 use super::patterns::{Capture, Matcher, Wrong};
 use mlua::{Function, Lua, MultiValue, Table, Value};
 use std::sync::Arc;
