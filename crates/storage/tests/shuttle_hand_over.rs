@@ -241,6 +241,16 @@ impl Stage {
 
     /// Runs the stages' threads, these clients, and ends.
     fn run(self: &Arc<Self>, scenario: Scenario, clients: Vec<JoinHandle<()>>) {
+        self.run_and_close(scenario, clients, Vec::new());
+    }
+
+    /// The same, with clients that may still wait when the log is closed.
+    fn run_and_close(
+        self: &Arc<Self>,
+        scenario: Scenario,
+        clients: Vec<JoinHandle<()>>,
+        waiting: Vec<JoinHandle<()>>,
+    ) {
         let mut threads = Vec::new();
         if scenario.drive.has_threads() {
             for _ in 0..self.commit.limits().depth {
@@ -270,8 +280,8 @@ impl Stage {
         }
         self.commit.close();
         self.commit.room().close();
-        for thread in threads {
-            thread.join().expect("a stage ends well");
+        for thread in waiting.into_iter().chain(threads) {
+            thread.join().expect("a client or a stage ends well");
         }
         self.feed.close();
         let durable = self.commit.durable().group - 1;
@@ -341,6 +351,39 @@ fn shuttle_i1_with_a_copy_elsewhere() {
                 remote,
                 ..USUAL
             });
+        }
+    }
+}
+
+/// A client that waits takes steps: so it may be at the disk when the log is closed, and the last to leave it. So many
+/// transactions are waited for by no client.
+fn closed_while_a_client_waits(scenario: Scenario, not_waited_for: u64) {
+    explore(move || {
+        let stage = Stage::new(scenario);
+        let group = stage.execute(0, Parting::PutAway).expect("room");
+        let first = stage.start(move |stage| {
+            stage.pen.wait(group).expect("durable");
+            for _ in 0..not_waited_for {
+                stage.execute(0, Parting::HandOn).expect("room");
+            }
+        });
+        let other = stage.start(move |stage| stage.pen.wait(group).expect("durable"));
+        stage.run_and_close(scenario, vec![first], vec![other]);
+        let written = stage.commit.statistics().transactions;
+        assert_eq!(written, 1 + not_waited_for);
+    });
+}
+
+#[test]
+fn shuttle_i1_all_threads_end_though_a_client_is_at_the_disk_when_a_log_with_a_copy_is_closed() {
+    for (depth, not_waited_for) in [(1, 0), (1, 2), (2, 2)] {
+        for remote in [Remote::Copy, Remote::Behind] {
+            let scenario = Scenario {
+                depth,
+                remote,
+                ..USUAL
+            };
+            closed_while_a_client_waits(scenario, not_waited_for);
         }
     }
 }

@@ -397,7 +397,6 @@ impl LogWriter {
     /// Ends [`LogWriter::run`] once nothing more is to be written.
     pub fn close(&self) {
         self.work.queue.lock().closed = true;
-        self.work.arrived.notify_all();
-        self.nudge_remote();
+        self.look_for_end();
     }
 }

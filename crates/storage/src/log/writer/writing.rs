@@ -154,23 +154,33 @@ impl LogWriter {
         self.leave_disk(ended);
     }
 
-    /// A group has left its place at the disk, which an earlier one may need, and so many are not outstanding any more: with
-    /// a copy elsewhere, those that both have now.
+    /// A group has left its place at the disk, which an earlier one may need, and so many are not outstanding any
+    /// more: with a copy elsewhere, those that both have now.
     fn leave_disk(&self, groups: usize) {
         let mut queue = self.work.queue.lock();
         queue.writing -= 1;
+        // Both under the lock under which `close` sets `closed`. If it is set by now, the threads that wait for the end
+        // are woken below; if not, `close` wakes them afterwards, and they see this.
+        self.watched.outstanding.fetch_sub(groups, Ordering::SeqCst);
         let closed = queue.closed;
         drop(queue);
-        self.have_ended(groups);
+        self.look_for_more();
         if closed {
-            self.nudge_remote();
+            self.look_for_end();
         }
     }
 
-    /// So many groups are not outstanding any more.
+    /// So many groups are not outstanding any more. The copy's thread calls this, and looks for the end by itself.
     pub(super) fn have_ended(&self, groups: usize) {
         self.watched.outstanding.fetch_sub(groups, Ordering::SeqCst);
         self.look_for_more();
+    }
+
+    /// Has all threads of the log look again whether it has ended: a group that the closed log still had has left, which a
+    /// client that waits may have written, or the log is closed now.
+    pub(super) fn look_for_end(&self) {
+        self.work.arrived.notify_all();
+        self.nudge_remote();
     }
 
     fn write_to_disk(&self, group: &Arc<DurableGroup>) -> Result<(), LogError> {
