@@ -22,7 +22,8 @@ impl LogWriter {
             }
             // If a group is filling and the pen is taken, its holder looks when it lets go.
             if self.idle() {
-                self.nudge_remote();
+                // Another logging thread may sleep since it saw a group filling, and a signal wakes one of them.
+                self.look_for_end();
                 return;
             }
             spun = false;
