@@ -2,7 +2,7 @@
 //! may be first; here a host ends between the two, and its opening is cut short at each step.
 
 use crate::common::held::HeldDisk;
-use crate::common::store::{Lossy, Primary, disk, follow, has_all, impatient, options};
+use crate::common::store::{Lossy, Primary, disk, follow, has_all, impatient, options, wait_until};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::{DurableAt, StorageOptions, forks};
 use sardonyx_storage::log::LogError;
@@ -34,6 +34,16 @@ fn entries(store: &Lossy) -> usize {
     store.inner.list(1).unwrap().len()
 }
 
+fn wait_for_entries(store: &Lossy, count: usize) {
+    wait_until("a group in the store", || entries(store) >= count);
+}
+
+/// Waits until this disk has written so many groups.
+fn wait_for_groups(first: &Primary, count: u64) {
+    let written = || first.engine.commit().statistics().groups;
+    wait_until("a group on this disk", || written() >= count);
+}
+
 /// The store has groups 4 and 5, this disk has not synced them, and the host ends.
 fn store_first(seed: u64, store: &Arc<Lossy>, end: End) -> SimulatedDisk {
     let held = HeldDisk::new(disk(seed));
@@ -42,13 +52,9 @@ fn store_first(seed: u64, store: &Arc<Lossy>, end: End) -> SimulatedDisk {
     let before = entries(store);
     let waiting = held.hold_back();
     let group = first.execute(4).unwrap();
-    while entries(store) == before {
-        std::thread::yield_now();
-    }
+    wait_for_entries(store, before + 1);
     first.execute(5).unwrap();
-    while entries(store) == before + 1 {
-        std::thread::yield_now();
-    }
+    wait_for_entries(store, before + 2);
     assert!(
         !first.engine.commit().is_durable(group),
         "I1: only the store has it"
@@ -66,11 +72,14 @@ fn here_first(seed: u64, store: &Arc<Lossy>, end: End) -> SimulatedDisk {
     let first = Primary::open(&inner, impatient(both(store))).unwrap();
     (1..=3).for_each(|number| first.commit(number).unwrap());
     store.cut_off(true);
+    // One after the other, and not before the third has left the disk: else both may be one group.
+    wait_until("the third group has left", || {
+        first.engine.commit().outstanding() == 0
+    });
     let group = first.execute(4).unwrap();
+    wait_for_groups(&first, 4);
     first.execute(5).unwrap();
-    while first.engine.commit().statistics().groups < 5 {
-        std::thread::yield_now();
-    }
+    wait_for_groups(&first, 5);
     assert!(
         !first.engine.commit().is_durable(group),
         "I1: only this disk has it"
@@ -191,9 +200,7 @@ fn i7_a_sync_that_fails_when_the_store_has_the_group_closes_the_log_and_records_
         let (stable, before) = (first.engine.commit().durable(), entries(&store));
         let waiting = held.hold_back();
         let group = first.execute(4).unwrap();
-        while entries(&store) == before {
-            std::thread::yield_now();
-        }
+        wait_for_entries(&store, before + 1);
         waiting.fail();
         let unknown = first.wait(group).unwrap_err();
         assert!(matches!(unknown, LogError::Poisoned { .. }), "{unknown}");
@@ -222,9 +229,7 @@ fn i2_readers_and_checkpoints_are_given_what_both_have_whichever_was_first() {
     let (stable, before) = (first.engine.commit().durable(), entries(&store));
     let waiting = held.hold_back();
     let group = first.execute(4).unwrap();
-    while entries(&store) == before {
-        std::thread::yield_now();
-    }
+    wait_for_entries(&store, before + 1);
     first.engine.checkpoint().take(stable).unwrap();
     let published = sardonyx_storage::log::published::DurableEnd::read(&held.inner)
         .unwrap()

@@ -20,7 +20,23 @@ use sardonyx_storage::remote_log::store::{
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Waits until this is so, which another thread brings about.
+///
+/// # Panics
+/// After a minute, with what was waited for: a test that fails says more than one that hangs.
+pub fn wait_until(awaited: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        let waited = began.elapsed();
+        assert!(
+            waited < Duration::from_secs(60),
+            "not within {waited:?}: {awaited}"
+        );
+        std::thread::yield_now();
+    }
+}
 
 /// What happens while somebody waits for an answer.
 pub struct Hook(Box<dyn FnOnce() + Send>);
@@ -77,9 +93,9 @@ impl Lossy {
     /// Waits until so many more requests did not reach the store.
     pub fn wait_until_unheard(&self, count: u64) {
         let until = self.unheard.load(Ordering::SeqCst) + count;
-        while self.unheard.load(Ordering::SeqCst) < until {
-            std::thread::yield_now();
-        }
+        wait_until("requests that do not reach the store", || {
+            self.unheard.load(Ordering::SeqCst) >= until
+        });
     }
 
     pub fn cut_off_after(&self, requests: u64) {
