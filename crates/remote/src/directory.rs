@@ -199,6 +199,12 @@ impl DirectoryLog {
         probed
     }
 
+    /// As if the sync of this file, which has its place, had failed.
+    #[cfg(test)]
+    pub(crate) fn fail_sync_of(&self, file: &str) {
+        drop(self.unstable.make(self.directory.join(file)));
+    }
+
     fn entries(&self) -> PathBuf {
         self.directory.join(self.entries)
     }
@@ -521,6 +527,15 @@ impl RemoteStore for DirectoryLog {
             .map_err(NotCreated::Before)
             .and_then(|()| self.swap(&self.register(register), expected, bytes))
             .map_err(|error| self.not_created("replace a register", &error))
+    }
+
+    fn failure(&self) -> Option<String> {
+        let file = self.unstable.failed()?;
+        Some(format!(
+            "{}: a sync of {} has failed, so it may be lost by a power cut",
+            self.place(),
+            file.display()
+        ))
     }
 }
 

@@ -279,7 +279,8 @@ impl RemoteStore for ServedLog {
     }
 
     fn failure(&self) -> Option<String> {
-        self.log.failure().map(|error| error.to_string())
+        let of_log = self.log.failure().map(|error| error.to_string());
+        of_log.or_else(|| self.beside.failure())
     }
 }
 

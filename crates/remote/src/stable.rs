@@ -44,6 +44,11 @@ impl Unstable {
         }
     }
 
+    /// A file whose sync failed, if there is one: by its name the first.
+    pub fn failed(&self) -> Option<PathBuf> {
+        self.files.lock().failed.iter().min().cloned()
+    }
+
     /// Waits until a file that was seen is stable.
     ///
     /// # Errors
@@ -113,7 +118,10 @@ mod tests {
     #[test]
     fn i7_a_file_whose_sync_failed_is_never_said_to_be_there() {
         let unstable = Unstable::default();
+        unstable.make("2".into()).settled();
+        assert_eq!(unstable.failed(), None);
         drop(unstable.make("1".into()));
+        assert_eq!(unstable.failed(), Some("1".into()));
         for _ in 0..2 {
             unstable.wait(Path::new("1")).unwrap_err();
             unstable.make("1".into()).settled();

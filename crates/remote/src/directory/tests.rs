@@ -60,13 +60,13 @@ fn i7_what_is_there_by_a_sync_that_failed_is_neither_read_nor_a_conflict() {
         Swapped::Ok
     );
     assert_eq!(log.create_object("x/y", b"z").unwrap(), Appended::Ok);
-    for file in [
-        log.entries().join(name_of(2)),
-        log.register(register).join(name_of(1)),
-        log.objects().join("x/y"),
-    ] {
-        drop(log.unstable.make(file));
-    }
+    assert_eq!(log.failure(), None);
+    let (entry, state) = (name_of(2), name_of(1));
+    log.fail_sync_of("object/x/y");
+    let failure = log.failure().expect("its server is to end");
+    assert!(failure.contains("object/x/y has failed"), "{failure}");
+    log.fail_sync_of(&format!("entry/{entry}"));
+    log.fail_sync_of(&format!("boundary/{state}"));
     let errors = [
         log.read(2).map(drop),
         log.append_at(2, b"two").map(drop),
@@ -83,6 +83,7 @@ fn i7_what_is_there_by_a_sync_that_failed_is_neither_read_nor_a_conflict() {
     // Opened again, it has been synced.
     let log = DirectoryLog::open(home.path(), &RemoteOptions::default()).unwrap();
     assert_eq!(log.read(2).unwrap(), Some(b"two".to_vec()));
+    assert_eq!(log.failure(), None);
 }
 
 #[test]

@@ -59,6 +59,38 @@ fn a_served_log_keeps_the_contract_over_tcp_and_has_all_when_it_is_served_again(
 }
 
 #[test]
+fn i7_a_register_or_object_whose_sync_failed_ends_the_server_and_hosts_ask_the_next_one() {
+    for file in ["boundary/00000000000000000001", "object/x/y"] {
+        let home = tempfile::tempdir().unwrap();
+        let store = Arc::new(served(home.path()).unwrap());
+        let trust = Trust {
+            transport: Arc::new(Plain),
+            token: None,
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = StoreServer::start(store.clone(), listener, trust.clone()).unwrap();
+        let options = RemoteOptions {
+            trust: Some(trust),
+            ..RemoteOptions::default()
+        };
+        let log = TcpLog::open(&server.address().to_string(), &options).unwrap();
+        let swap = || log.swap_register(Register::Boundary, None, b"a");
+        assert_eq!(swap().unwrap(), Swapped::Ok);
+        assert_eq!(log.create_object("x/y", b"z").unwrap(), Appended::Ok);
+        assert_eq!(store.failure(), None);
+        store.beside.fail_sync_of(file);
+        let failure = store.failure().expect("its server is to end");
+        assert!(failure.contains(file), "{failure}");
+        let error = match file.starts_with("object") {
+            true => log.read_object("x/y").map(drop),
+            false => log.read_register(Register::Boundary).map(drop),
+        };
+        let error = error.unwrap_err();
+        assert!(error.is_unclear(), "the next server knows it: {error}");
+    }
+}
+
+#[test]
 fn a_directory_is_served_or_used_as_files_and_never_both() {
     let home = tempfile::tempdir().unwrap();
     let (logged, files) = (home.path().join("log"), home.path().join("files"));

@@ -181,7 +181,7 @@ fn answer_all(
         frame::read_into(&mut stream, &(1..=BODY_BYTES_MAX), &mut body)?;
         let answer = match Request::decode(&body) {
             Ok(request) => {
-                answer(store, request).unwrap_or_else(|error| Answer::Failed(error.into()))
+                answer(store, request).unwrap_or_else(|error| Answer::Failed(failed(store, error)))
             }
             Err(error) => Answer::Failed(Failed::Refused {
                 what: "the request".into(),
@@ -198,6 +198,17 @@ fn broke(operation: &'static str, source: io::Error) -> GreetingError {
     GreetingError::Broke {
         operation,
         source: Arc::new(source),
+    }
+}
+
+/// The error as a client gets it. A store that takes nothing more is opened again by the next process, which knows what
+/// came of the request: so the client asks again.
+fn failed(store: &dyn RemotePlace, error: StoreError) -> Failed {
+    match error.into() {
+        Failed::Refused { what, reason } if store.failure().is_some() => {
+            Failed::Unclear { what, reason }
+        }
+        failed => failed,
     }
 }
 
