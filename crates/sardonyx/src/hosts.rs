@@ -59,10 +59,12 @@ mod alone;
 mod followed;
 mod looking;
 mod register;
+#[cfg(test)]
+mod silent;
 mod term;
 
 use crate::{Error, Options, clock};
-use looking::between_looks;
+use looking::{Pace, between_looks};
 use register::{clear, put};
 use sardonyx_base::events;
 use sardonyx_base::random::system_random;
@@ -190,6 +192,7 @@ pub struct Host {
     soon: bool,
     /// The record of the last look, if it said to follow.
     seen: Option<Primary>,
+    pace: Pace,
     doubts: u32,
     silent: Seldom,
 }
@@ -229,6 +232,7 @@ impl Host {
     ) -> Result<Host, Error> {
         let remote = options.storage.remote.clone().ok_or(HostError::NoStore)?;
         host.check()?;
+        let pace = Pace::new(&remote, host.wait);
         Ok(Host {
             directory: directory.as_ref().into(),
             options,
@@ -243,6 +247,7 @@ impl Host {
             behind: None,
             soon: false,
             seen: None,
+            pace,
             doubts: 0,
             silent: Seldom::default(),
         })
@@ -332,11 +337,9 @@ impl Host {
             return Ok(Looked::Again);
         };
         let before = clock::now();
-        let Some(stored) = clear(
-            self.remote.store.read_register(Register::Primary),
-            &mut self.silent,
-        )?
-        else {
+        let stored = self.remote.store.read_register(Register::Primary);
+        self.pace.asked(stored.is_ok());
+        let Some(stored) = clear(stored, &mut self.silent)? else {
             return Ok(Looked::Follow(None));
         };
         let looked = candidate.look(stored.as_ref(), [before, clock::now()])?;

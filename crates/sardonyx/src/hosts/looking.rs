@@ -1,8 +1,10 @@
 //! The times at which hosts look at the register that says which of them serves.
 //!
-//! A look in full follows the log, too, and asks an object store for several answers, so it comes seldom. Where a register is
-//! read at once and at no price ([`RemoteStore::is_near`](sardonyx_storage::remote_log::store::RemoteStore::is_near)), that
-//! alone is done in between: so a host that hands over, or is asked to, is not noticed an eighth of a second later.
+//! A look in full follows the log, too, and asks an object store for several answers, so it comes seldom. A store that is
+//! near ([`RemoteStore::is_near`](sardonyx_storage::remote_log::store::RemoteStore::is_near)) reads a register at once and
+//! charges nothing. There the register alone is read in between: so a host that hands over, or is asked to, is not noticed
+//! an eighth of a second later. A store that gives no answer is not near until it gives one: each request to it may take a
+//! connection, and is logged.
 
 use super::{Host, RemoteLog, StopHost};
 use sardonyx_storage::remote_log::primary::Primary;
@@ -31,40 +33,63 @@ pub(super) fn between_looks(wait: Duration, soon: bool) -> Duration {
     }
 }
 
-/// The same for a host that serves, which does nothing else with it.
-pub(super) fn between_looks_of_serving(remote: &RemoteLog, wait: Duration) -> Duration {
-    near(remote, wait).unwrap_or(between_looks(wait, false))
+/// The times between looks at the register alone: short ones as long as a store that is near answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// If the store is near.
+    near: Option<Duration>,
+    far: Duration,
+    /// The last request had an answer.
+    answers: bool,
 }
 
-/// Between two looks at the register alone, if the store is near.
-fn near(remote: &RemoteLog, wait: Duration) -> Option<Duration> {
-    let [least, most] = BETWEEN_LOOKS_NEAR;
-    remote
-        .store
-        .is_near()
-        .then(|| (wait / LOOKS_NEAR).clamp(least, most))
+impl Pace {
+    /// Of a host that counts as gone after this wait.
+    pub fn new(remote: &RemoteLog, wait: Duration) -> Pace {
+        let [least, most] = BETWEEN_LOOKS_NEAR;
+        let is_near = remote.store.is_near();
+        Pace {
+            near: is_near.then(|| (wait / LOOKS_NEAR).clamp(least, most)),
+            far: between_looks(wait, false),
+            answers: true,
+        }
+    }
+
+    /// A request had an answer, or it had none.
+    pub fn asked(&mut self, has_answered: bool) {
+        self.answers = has_answered;
+    }
+
+    /// If the store is near, and answers.
+    fn near(&self) -> Option<Duration> {
+        self.near.filter(|_| self.answers)
+    }
+
+    /// Of a host that serves, which does nothing else with the register.
+    pub fn of_serving(&self) -> Duration {
+        self.near().unwrap_or(self.far)
+    }
 }
 
 impl Host {
     /// Waits until this moment, until this host is to stop, or until the register of a store that is near says something new.
-    pub(super) fn wait(&self, until: Instant, stop: &StopHost) {
-        let Some(near) = near(&self.remote, self.host.wait) else {
-            return stop.wait(until);
-        };
-        loop {
+    pub(super) fn wait(&mut self, until: Instant, stop: &StopHost) {
+        while let Some(near) = self.pace.near() {
             stop.wait(until.min(Instant::now() + near));
             if stop.is_stopped() || Instant::now() >= until || self.is_news() {
                 return;
             }
         }
+        stop.wait(until);
     }
 
     /// True if the record is of another host than at the last look, or of one that hands over by now.
-    fn is_news(&self) -> bool {
+    fn is_news(&mut self) -> bool {
         let Some(before) = &self.seen else {
             return false;
         };
         let stored = self.remote.store.read_register(Register::Primary);
+        self.pace.asked(stored.is_ok());
         let now = stored
             .ok()
             .and_then(|stored| Primary::decode(before.identity, stored.as_ref()).ok()?);
@@ -81,9 +106,11 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use super::super::silent::Silent;
     use super::super::{HostOptions, MemoryStore};
     use super::*;
     use crate::Options;
+    use sardonyx_storage::remote_log::primary::Candidate;
     use sardonyx_storage::remote_log::store::{RemoteStore, Swapped};
     use std::sync::Arc;
 
@@ -134,9 +161,44 @@ mod tests {
     fn a_store_that_is_near_is_looked_at_more_often() {
         let (seconds, millisecond) = (Duration::from_secs(2), Duration::from_millis(1));
         let store = RemoteLog::new(Arc::new(MemoryStore::new()));
-        assert_eq!(near(&store, seconds), Some(15 * millisecond));
-        assert_eq!(near(&store, 200 * millisecond), Some(2 * millisecond));
-        assert_eq!(between_looks(seconds, false), 125 * millisecond);
-        assert_eq!(between_looks_of_serving(&store, seconds), 15 * millisecond);
+        let mut pace = Pace::new(&store, seconds);
+        let short = Pace::new(&store, 200 * millisecond);
+        assert_eq!(short.near(), Some(2 * millisecond));
+        assert_eq!(pace.near(), Some(15 * millisecond));
+        assert_eq!(pace.of_serving(), 15 * millisecond);
+        pace.asked(false);
+        assert_eq!(pace.near(), None);
+        assert_eq!(pace.of_serving(), 125 * millisecond);
+        pace.asked(true);
+        assert_eq!(pace.near(), Some(15 * millisecond));
+    }
+
+    #[test]
+    fn a_store_that_gives_no_answer_is_asked_in_full_looks_alone_until_it_gives_one() {
+        let store = Arc::new(Silent::default());
+        let options = Options::new().store(RemoteLog::new(store.clone()));
+        let mut host = Host::new("nowhere", options, HostOptions::new("host-2")).unwrap();
+        host.candidate = Some(Candidate::new(7, "host-2", 2, host.host.wait));
+        host.seen = Some(Primary {
+            identity: 7,
+            host: "host-1".into(),
+            process: 1,
+            count: 1,
+            wait: Duration::from_secs(2),
+            released: false,
+            wanted: None,
+        });
+        assert!(host.pace.near().is_some());
+        store.be_silent(true);
+        // A look between two in full finds it.
+        assert!(!host.is_news());
+        assert_eq!(host.pace.near(), None);
+        // So does one in full.
+        host.pace.asked(true);
+        assert!(host.look().is_ok());
+        assert_eq!(host.pace.near(), None);
+        store.be_silent(false);
+        assert!(host.look().is_ok());
+        assert!(host.pace.near().is_some());
     }
 }

@@ -1,6 +1,6 @@
 //! The time for which a host serves: signs to the others, and the lease under which it answers.
 
-use super::looking::between_looks_of_serving;
+use super::looking::Pace;
 use super::register::{clear, put, replace};
 use super::{DOUBTS_MAX, Host, RemoteLog};
 use crate::clock::now;
@@ -94,13 +94,13 @@ impl Term {
             lease: Arc::new(lease),
             ended: AtomicBool::new(false),
         });
-        let pause = between_looks_of_serving(&host.remote, host.host.wait);
+        let pace = Pace::new(&host.remote, host.host.wait);
         let renewing = shared.clone();
         let thread = thread::Builder::new()
             .name("sardonyx-term".into())
             .spawn(move || {
                 let _ends_with_a_panic = EndsWithPanic(&renewing);
-                renewing.renew(pause);
+                renewing.renew(pace);
             })
             .map_err(|error| Error::System(error.into()))?;
         Ok(Term {
@@ -200,7 +200,7 @@ fn lease_is_there(lost: &mut Seldom) {
 
 impl Shared {
     /// The body of the thread that gives signs, and looks between them whether another host is wanted.
-    fn renew(&self, pause: Duration) {
+    fn renew(&self, mut pace: Pace) {
         let (mut silent, mut lost) = (Seldom::default(), Seldom::default());
         let mut doubts = 0;
         while !self.ended.load(Ordering::SeqCst) {
@@ -217,8 +217,9 @@ impl Shared {
                 Err(RemoteLogError::Primary { .. }) => doubts + 1,
                 _ => 0,
             };
+            pace.asked(matches!(done, Ok(true)));
             match done {
-                Ok(()) => {}
+                Ok(_) => {}
                 // As long as there is a lease what is damaged may be whole the next time.
                 Err(error) if doubts > DOUBTS_MAX && !self.has_lease() => {
                     self.give_up();
@@ -231,7 +232,7 @@ impl Shared {
                 Err(_) => {}
             }
             self.tell_of_lease(&mut lost);
-            thread::park_timeout(pause);
+            thread::park_timeout(pace.of_serving());
         }
     }
 
@@ -271,22 +272,22 @@ impl Shared {
         Ok(stored)
     }
 
-    /// Looks whether another host is wanted, or serves.
-    fn look(&self, silent: &mut Seldom) -> Result<(), RemoteLogError> {
+    /// Looks whether another host is wanted, or serves. Returns whether the store answered.
+    fn look(&self, silent: &mut Seldom) -> Result<bool, RemoteLogError> {
         let Some(stored) = self.stored(silent)? else {
-            return Ok(());
+            return Ok(false);
         };
         let mut record = self.record.lock();
         let looked = record.looked(stored.as_ref());
         self.lease.set(record.lease_until());
-        looked
+        looked.map(|()| true)
     }
 
-    /// Gives a sign. A lease that has run out begins anew with it.
-    fn sign(&self, silent: &mut Seldom) -> Result<(), RemoteLogError> {
+    /// Gives a sign. A lease that has run out begins anew with it. Returns whether the store answered.
+    fn sign(&self, silent: &mut Seldom) -> Result<bool, RemoteLogError> {
         let asked = now();
         let Some(stored) = self.stored(silent)? else {
-            return Ok(());
+            return Ok(false);
         };
         let found = {
             let mut record = self.record.lock();
@@ -295,14 +296,15 @@ impl Shared {
             found?
         };
         let Some(replacement) = found else {
-            return Ok(());
+            return Ok(true);
         };
-        if put(&self.remote, &replacement, silent)? == Some(Swapped::Ok) {
+        let swapped = put(&self.remote, &replacement, silent)?;
+        if swapped == Some(Swapped::Ok) {
             let mut record = self.record.lock();
             record.renewed(asked);
             self.lease.set(record.lease_until());
         }
-        Ok(())
+        Ok(swapped.is_some())
     }
 
     /// Says that the term has ended, unless another host has the register.
@@ -312,5 +314,46 @@ impl Shared {
             let found = self.record.lock().found(stored)?;
             Ok(found.map(|found| Record::release(found, to_others)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::silent::Silent;
+    use super::*;
+    use sardonyx_storage::remote_log::primary::Primary;
+    use sardonyx_storage::remote_log::store::RemoteStore;
+
+    #[test]
+    fn a_host_that_serves_knows_whether_the_store_answered_its_look_or_its_sign() {
+        let store = Arc::new(Silent::default());
+        let record = Primary {
+            identity: 7,
+            host: "host-1".into(),
+            process: 1,
+            count: 1,
+            wait: Duration::from_secs(2),
+            released: false,
+            wanted: None,
+        };
+        let text = record.encode();
+        let put = store.swap_register(Register::Primary, None, text.as_bytes());
+        assert_eq!(put.unwrap(), Swapped::Ok);
+        let lease = Lease {
+            began: now(),
+            until: AtomicU64::new(0),
+        };
+        let shared = Shared {
+            remote: RemoteLog::new(store.clone()),
+            record: Mutex::new(Record::new(record, now())),
+            lease: Arc::new(lease),
+            ended: AtomicBool::new(false),
+        };
+        let mut silent = Seldom::default();
+        for answers in [true, false, true] {
+            store.be_silent(!answers);
+            assert_eq!(shared.look(&mut silent).unwrap(), answers);
+            assert_eq!(shared.sign(&mut silent).unwrap(), answers);
+        }
     }
 }
