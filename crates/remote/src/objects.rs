@@ -68,7 +68,7 @@ impl ObjectLog {
             prefix: prefix.into(),
             place,
             request_limit: options.request_limit,
-            register_limit: options.register_limit.unwrap_or(options.request_limit),
+            register_limit: options.register_limit().unwrap_or(options.request_limit),
             entry_bytes_max: options.entry_bytes_max,
             requests,
             secrets: Vec::new(),

@@ -19,8 +19,10 @@ use std::time::Duration;
 pub struct RemoteOptions {
     /// For so long an answer to one request is waited for.
     pub request_limit: Duration,
-    /// The same for a register, where an object store's answer that comes later is of no use: it says which host serves, and
-    /// a lease runs out meanwhile. `None`: as for all others.
+    /// The same for a register of an object store, of `tcp:`, and of the keeper of `copies:`. It says which host serves, and
+    /// a lease runs out meanwhile, so an answer that comes later is of no use. The greatest limit is
+    /// [`RemoteOptions::request_limit`]; `None` and zero are as that. A request of `tcp:` that needs a new connection has
+    /// this time for the connection, and again for the answer.
     pub register_limit: Option<Duration>,
     /// The most bytes of an entry.
     pub entry_bytes_max: u64,
@@ -43,6 +45,12 @@ pub struct RemoteOptions {
 pub const KEYS_VARIABLE: &str = "SARDONYX_STORE_KEYS";
 
 impl RemoteOptions {
+    /// For so long an answer about a register is waited for, if that is said.
+    pub(crate) fn register_limit(&self) -> Option<Duration> {
+        let limit = self.register_limit.filter(|limit| !limit.is_zero())?;
+        Some(limit.min(self.request_limit))
+    }
+
     /// The defaults, with the keys of the file that [`KEYS_VARIABLE`] names, if it does.
     ///
     /// # Errors
@@ -177,6 +185,27 @@ fn missing_feature(scheme: &str, feature: &str) -> StoreError {
             "this program was built without the feature `{feature}`: build it with `--features {feature}` or \
              `--features full`, or install the packaged program"
         ),
+    }
+}
+
+#[cfg(test)]
+mod limit_tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_registers_that_is_zero_is_none_and_one_that_is_longer_is_cut() {
+        let limit = |register_limit| {
+            let options = RemoteOptions {
+                register_limit,
+                ..RemoteOptions::default()
+            };
+            options.register_limit()
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(limit(None), None);
+        assert_eq!(limit(Some(Duration::ZERO)), None);
+        assert_eq!(limit(Some(second)), Some(second));
+        assert_eq!(limit(Some(11 * second)), Some(10 * second));
     }
 }
 

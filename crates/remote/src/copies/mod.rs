@@ -134,7 +134,7 @@ impl Copies {
     pub fn open(rest: &str, options: &RemoteOptions) -> Result<Arc<Copies>, StoreError> {
         let spelling = Spelling::parse(rest)?;
         let keeper = Keeper(open_plain(&spelling.keeper, options)?);
-        let short = options.register_limit.unwrap_or(SILENT_MAX);
+        let short = options.register_limit().unwrap_or(SILENT_MAX);
         let short = short.min(SILENT_MAX).min(options.request_limit);
         let places = OpenPlaces {
             options: RemoteOptions {

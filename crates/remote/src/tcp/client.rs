@@ -90,10 +90,7 @@ impl TcpLog {
             address: address.into(),
             trust,
             request_limit: options.request_limit,
-            register_limit: options
-                .register_limit
-                .unwrap_or(options.request_limit)
-                .min(options.request_limit),
+            register_limit: options.register_limit().unwrap_or(options.request_limit),
             entry_bytes_max: 0,
             identity: 0,
             kept: Mutex::default(),
