@@ -342,11 +342,12 @@ impl Follower {
         }
     }
 
-    /// An upper bound of how far a snapshot may be behind what is committed: the time since this began to look for news and
-    /// then had all of them, also that during which the machine slept. It grows between two looks, and while much is read. It grows without end while nothing says
-    /// where the log ends: the program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if that
-    /// was never known, as of a copy that no program has opened. With
-    /// [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) it counts from the time at which the log is stable on this host, too.
+    /// An upper bound of how far a snapshot may be behind what is committed: the time since the beginning of the last look at
+    /// the log after which this follower had everything. Time during which the machine slept counts. The bound grows between
+    /// two looks, and while much is read. It grows without end while the end of the log is not published: the program that
+    /// writes cannot publish it, or is of an older version. [`Duration::MAX`] if no end was ever published, as in a copy that
+    /// no program has opened. With [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) a commit counts from the time at
+    /// which its log is stable on this host.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].

@@ -28,7 +28,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 ///
 /// They use it as the place tcp://HOST:PORT: an entry is on this host's disk before they get the answer. A host beside this
 /// process uses tcp://127.0.0.1:PORT. Ends at an interrupt (Ctrl-C) or a termination signal; the other hosts then wait until
-/// it is there again. After a write or sync that failed it ends with exit code 4: started again, it takes what is stable.
+/// it is there again. After a write or sync that failed it ends with exit code 4. Started again, it recovers the stable entries.
 ///
 /// A directory is kept by this process alone, with the entries in one log: an entry costs one synced write. As file:DIRECTORY
 /// each entry is a file, which is slower; a host beside this process may then use file:DIRECTORY, too. A directory stays as

@@ -89,7 +89,8 @@ pub struct LogWriter {
     recent: OnceLock<Arc<RecentGroups>>,
     /// Groups on their way to a copy elsewhere, if there is one.
     remote: Option<Copying>,
-    /// Groups that the copy has, and that are written here, on their way to stable storage here, if that is not waited for.
+    /// Groups that the copy has and that are written here, on their way to stable storage here, if that is not waited
+    /// for.
     behind: Option<Behind>,
     /// For readers in other processes.
     published: Option<PublishedEnd>,

@@ -189,14 +189,14 @@ pub trait RemoteStore: Send + Sync + Debug {
         bytes: &[u8],
     ) -> Result<Swapped, StoreError>;
 
-    /// Whether a register is read within about a millisecond, and at no price: hosts then look often whether another one
-    /// hands over.
+    /// True if a register is read within about a millisecond, and the store charges nothing for a read: hosts then look
+    /// often whether another one hands over.
     fn is_near(&self) -> bool {
         false
     }
 
     /// The reason why this process takes nothing more before it has opened the store again, if there is one: of a store that
-    /// it keeps itself, of which a write failed (I7).
+    /// it keeps itself, of which a write or a sync failed (I7).
     fn failure(&self) -> Option<String> {
         None
     }

@@ -1,7 +1,7 @@
 //! A log elsewhere that has every group, too, before it is durable: a store that others keep ([`RemoteCopy`]).
 //!
-//! A group goes to both at once: the thread that writes it here gives it to another one before, which appends there all
-//! groups that wait ([`LogWriter::run_remote`]). Either may be first. The group is outstanding until both have it; where
+//! A group goes to both at once: before writing, the thread hands the group to the copy's thread, which appends all groups
+//! that wait there ([`LogWriter::run_remote`]). Either may be first. The group is outstanding until both have it; where
 //! nobody waits for a sync here ([`behind`](super::behind)), it only has to be written here. So what fills meanwhile is one
 //! group, which grows with the time that an append takes: throughput stays, and the response time is that of the slower one.
 //!
@@ -12,8 +12,8 @@
 //!
 //! Invariants: I1 (a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited
 //! for), I2 (no consumer is fed before), I4 (`durable_number` speaks of what both have, so a group that is missing here is
-//! the log's end, whatever is behind it), I7 (an
-//! append that failed closes the log: the group may be there or not), I10 (no group is sealed for want of company while as many as the log's depth are outstanding).
+//! the log's end, whatever is behind it), I7 (an append that failed closes the log: the group may be there or not), I10 (no
+//! group is sealed for want of company while as many as the log's depth are outstanding).
 
 use super::LogWriter;
 use crate::log::durable::DurablePrefix;
