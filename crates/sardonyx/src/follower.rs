@@ -275,6 +275,12 @@ impl Follower {
         self.shared.state.try_lock().is_none()
     }
 
+    /// Waits until a group that is being applied is; at most so long.
+    #[doc(hidden)]
+    pub fn wait_while_busy(&self, at_most: Duration) {
+        drop(self.shared.state.lock_within(at_most));
+    }
+
     /// Waits until a group that is being applied is, or else until the next look at the log is over; at most so long.
     #[doc(hidden)]
     pub fn wait_for_look(&self, at_most: Duration) {

@@ -92,6 +92,16 @@ struct Newest {
     version: u64,
 }
 
+/// The outcome of an attempt to take a snapshot.
+enum Attempt {
+    /// There is one, or an error.
+    Over(Result<Snapshot, Error>),
+    /// A group is being applied: afterwards there is one, without another look.
+    Busy,
+    /// The next look at the log finds what is missing.
+    Behind,
+}
+
 impl Followed {
     pub fn new(follower: Arc<Follower>, options: FollowOptions) -> Followed {
         Followed {
@@ -134,8 +144,8 @@ impl Followed {
     fn snapshot(&self, interrupt: Option<&Arc<Interrupt>>) -> Result<Snapshot, SqlError> {
         let began = Instant::now();
         let taken = match self.try_snapshot(began) {
-            Some(taken) => taken,
-            None => {
+            Attempt::Over(taken) => taken,
+            mut attempt => {
                 let interrupt = interrupt.cloned().or_else(waiting::current);
                 let interrupt = interrupt.unwrap_or_default();
                 waiting::aside(|| {
@@ -144,10 +154,12 @@ impl Followed {
                         if let Some(reason) = interrupt.take() {
                             return Err(SqlError::interrupted(reason));
                         }
-                        self.follower.wait_for_look(waiting::BETWEEN_LOOKS);
-                        if let Some(taken) = self.try_snapshot(began) {
-                            return Ok(taken);
+                        match attempt {
+                            Attempt::Over(taken) => return Ok(taken),
+                            Attempt::Busy => self.follower.wait_while_busy(waiting::BETWEEN_LOOKS),
+                            Attempt::Behind => self.follower.wait_for_look(waiting::BETWEEN_LOOKS),
                         }
+                        attempt = self.try_snapshot(began);
                     }
                 })?
             }
@@ -161,24 +173,24 @@ impl Followed {
         })
     }
 
-    /// A snapshot, or why there is none; `None` if it is to be waited for, of a statement that began then.
-    fn try_snapshot(&self, began: Instant) -> Option<Result<Snapshot, Error>> {
+    /// Tries to take a snapshot, for a statement that began then.
+    fn try_snapshot(&self, began: Instant) -> Attempt {
         if self.follower.is_busy() {
-            return None;
+            return Attempt::Busy;
         }
         let Some(bound) = &self.options.bound else {
-            return Some(self.follower.snapshot());
+            return Attempt::Over(self.follower.snapshot());
         };
         let caught_up = (bound.caught_up)();
         let age_max = bound.age_max;
         let Some((caught_up, _)) = caught_up.filter(|(_, age)| *age <= age_max) else {
             let behind = caught_up.map(|(_, age)| age);
-            return Some(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
+            return Attempt::Over(Err(Error::Unavailable(TooOld { behind, age_max }.into())));
         };
         match self.follower.snapshot_as_of(caught_up) {
             // All that had come by then is published, and is looked for in some milliseconds.
-            Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => None,
-            taken => Some(taken),
+            Err(Error::Unavailable(_)) if began.elapsed() < LOOK_PATIENCE => Attempt::Behind,
+            taken => Attempt::Over(taken),
         }
     }
 
