@@ -14,6 +14,10 @@ use std::sync::Arc;
 
 /// Where the rows come from.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a table is the input of most plans"
+)]
 pub(crate) enum Input {
     /// One row without columns.
     Nothing,

@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
-    regexp_count(TEXT, TEXT) -> INT4, |a, with| count(a, with), "number of matches of a regular expression";
+    regexp_count(TEXT, TEXT) -> INT4, count, "number of matches of a regular expression";
     regexp_like(TEXT, TEXT) -> BOOL, like, "true if a regular expression matches a part";
     regexp_like(TEXT, TEXT, TEXT) -> BOOL, like, "true if a regular expression with options matches a part";
     regexp_match(TEXT, TEXT) -> TEXTS, first, "groups of the first match, or all of it if there are none; null without a match";
@@ -85,11 +85,11 @@ fn replaced(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let most = if is_global { usize::MAX } else { 1 };
     for found in Matches::of(&regex, whole).take(most) {
         let of_all = found.get(0).map_or(0..0, |all| all.range());
-        result.push_str(&whole[behind..of_all.start]);
+        result.push_str(whole.get(behind..of_all.start).unwrap_or_default());
         behind = of_all.end;
         put_replacement(by, &found, &mut result);
     }
-    result.push_str(&whole[behind..]);
+    result.push_str(whole.get(behind..).unwrap_or_default());
     text(result)
 }
 
@@ -126,11 +126,13 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
         let of_all = found.get(0).map_or(0..0, |all| all.range());
         // One of no length at an end, or right behind another, divides nothing.
         if of_all.start < whole.len() && of_all.end > behind {
-            parts.push(Some(whole[behind..of_all.start].to_string()));
+            let part = whole.get(behind..of_all.start);
+            parts.push(Some(part.unwrap_or_default().to_string()));
             behind = of_all.end;
         }
     }
-    parts.push(Some(whole[behind..].to_string()));
+    let rest = whole.get(behind..).unwrap_or_default();
+    parts.push(Some(rest.to_string()));
     text(written(parts.into_iter()))
 }
 
@@ -160,7 +162,8 @@ impl<'t> Iterator for Matches<'_, 't> {
         }
         let found = self.regex.captures_at(self.text, self.from)?;
         let all = found.get(0)?;
-        let letter = self.text[all.end()..].chars().next();
+        let rest = self.text.get(all.end()..).unwrap_or_default();
+        let letter = rest.chars().next();
         self.from = match all.is_empty() {
             true => all.end() + letter.map_or(1, char::len_utf8),
             false => all.end(),
