@@ -16,6 +16,7 @@ use crate::relation::{
     ROW_NUMBER, Relation, TableNotes, is_own, kind, object, printed, put_object,
 };
 use crate::result::{Complete, Tag};
+use crate::types::SqlType;
 use sardonyx::Error;
 use sardonyx::schema::{IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;

@@ -21,7 +21,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_array_elements(JSONB) -> JSONB, |a, _| all(a, false, "jsonb_array_elements"), "rows of the elements of an array", rows;
     jsonb_array_elements_text(JSONB) -> TEXT, |a, _| all(a, true, "jsonb_array_elements_text"), "rows of the elements of an array as texts", rows;
     jsonb_array_length(JSONB) -> INT4, |a, _| length(a), "number of elements of an array";
-    jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| Ok(concatenated(json(a, 0), json(a, 1)).value()), "`jsonb || jsonb`: fields, or elements, of both";
+    jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| Ok(concatenated(json(a, 0), json(a, 1)).value()), "operator of two bars: fields, or elements, of both";
     jsonb_contained(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 1).contains(&json(a, 0)))), "`jsonb <@ jsonb`: true if the second contains the first";
     jsonb_contains(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).contains(&json(a, 1)))), "`jsonb @> jsonb`: true if the first contains the second";
     jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
@@ -30,7 +30,7 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without the part at a path";
     jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
     jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().all(|name| json(a, 0).has_name(name)))), "`jsonb ?& names`: true if it has all of them";
-    jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().any(|name| json(a, 0).has_name(name)))), "`jsonb ?| names`: true if it has one of them";
+    jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().any(|name| json(a, 0).has_name(name)))), "operator `?` with a bar: true if it has one of the names";
     jsonb_object_field(JSONB, TEXT) -> JSONB, |a, _| Ok(whole(field(a))), "`jsonb -> name`: field of an object";
     jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| Ok(as_text(field(a))), "`jsonb ->> name`: field of an object as a text";
     jsonb_object_keys(JSONB) -> TEXT, |a, _| names(a, "jsonb_object_keys"), "rows of the names of an object", rows;
