@@ -1,7 +1,7 @@
 //! What a statement that defines something would do with the rows of a table, known before it runs: with many rows that is
 //! done beside the table.
 
-use super::constraint::index_of_constraint;
+use super::constraint::{check_may_have, index_of_constraint};
 use super::create::{NewIndex, constraint_of, new_index};
 use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
@@ -81,7 +81,9 @@ fn index_to_build(
                 return Ok(None);
             };
             let relation = Relation::named(tx.view(), &of_public(&alter.name)?)?;
-            let index = index_of_constraint(tx, &relation, &constraint_of(constraint)?)?;
+            let constraint = constraint_of(constraint)?;
+            check_may_have(&relation, &constraint)?;
+            let index = index_of_constraint(tx, &relation, &constraint)?;
             Ok(index.map(|index| (relation.number, index)))
         }
         _ => Ok(None),

@@ -15,6 +15,34 @@ use crate::names::full_match_of;
 use crate::relation::{ColumnNotes, Relation};
 use crate::source::Source;
 use sardonyx::schema::{IndexDefinition, IndexKind, ValueRef};
+use sqlparser::ast::Expr;
+
+/// Checks that a table can get a constraint, before its rows are looked at.
+///
+/// # Errors
+/// That there is one of this name, or another primary key.
+pub(super) fn check_may_have(relation: &Relation, constraint: &Constraint) -> Result<(), SqlError> {
+    let given = match constraint {
+        Constraint::Primary { name, .. }
+        | Constraint::Unique { name, .. }
+        | Constraint::Foreign { name, .. }
+        | Constraint::Check { name, .. } => name.as_ref(),
+    };
+    if let Some(name) = given.filter(|name| relation.has_constraint(name)) {
+        return Err(constraint_exists(name, &relation.name));
+    }
+    let is_primary = matches!(constraint, Constraint::Primary { .. });
+    match is_primary && relation.primary_constraint().is_some() {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                relation.name
+            ),
+        )),
+    }
+}
 
 /// Adds a constraint to a table, and gives it a name if it has none.
 ///
@@ -25,15 +53,7 @@ pub(super) fn add_constraint(
     relation: &Relation,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
-    let given = match constraint {
-        Constraint::Primary { name, .. }
-        | Constraint::Unique { name, .. }
-        | Constraint::Foreign { name, .. }
-        | Constraint::Check { name, .. } => name.as_ref(),
-    };
-    if let Some(name) = given.filter(|name| relation.has_constraint(name)) {
-        return Err(constraint_exists(name, &relation.name));
-    }
+    check_may_have(relation, constraint)?;
     match constraint {
         Constraint::Primary { name, columns } => {
             add_key(tx, relation, name.as_ref(), columns, true)
@@ -43,33 +63,53 @@ pub(super) fn add_constraint(
         }
         Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint),
         Constraint::Check { name, condition } => {
-            let known: Vec<&str> = relation
-                .columns
-                .iter()
-                .map(|column| &*column.name)
-                .collect();
-            let column = only_column(&condition.to_string(), &known);
-            let name = chosen(
-                name.as_ref(),
-                &relation.name,
-                column.as_slice(),
-                "check",
-                |name| relation.has_constraint(name),
-            );
+            let name = name_of_check(relation, name.as_ref(), condition);
             let condition = check_of(relation, condition)?;
             let added = tx.add_check(relation.number, &name, &condition);
             added.map_err(|error| {
-                let mut error = SqlError::from(error);
-                if error.code == code::CHECK {
-                    error.message = format!(
-                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
-                        relation.name
-                    );
+                let error = SqlError::from(error);
+                match error.code == code::CHECK {
+                    true => check_violated(relation, &name),
+                    false => error,
                 }
-                error
             })
         }
     }
+}
+
+/// The name that a condition of a table gets.
+pub(super) fn name_of_check(
+    relation: &Relation,
+    given: Option<&String>,
+    condition: &Expr,
+) -> String {
+    let known = relation.columns.iter().map(|column| &*column.name);
+    let known: Vec<&str> = known.collect();
+    let column = only_column(&condition.to_string(), &known);
+    let columns = column.as_slice();
+    chosen(given, &relation.name, columns, "check", |name| {
+        relation.has_constraint(name)
+    })
+}
+
+/// That a row does not meet a condition that its table is to get.
+pub(super) fn check_violated(relation: &Relation, name: &str) -> SqlError {
+    let message = format!(
+        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+        relation.name
+    );
+    let error = SqlError::new(code::CHECK, message);
+    error.of_table(&relation.name).of_constraint(name)
+}
+
+/// That a row has a null in a column that is to have none.
+pub(super) fn contains_nulls(relation: &Relation, column: &str) -> SqlError {
+    let message = format!(
+        "column \"{column}\" of relation \"{}\" contains null values",
+        relation.name
+    );
+    let error = SqlError::new(code::NOT_NULL, message);
+    error.of_table(&relation.name).of_column(column)
 }
 
 /// Adds a constraint that has an index.
@@ -80,15 +120,6 @@ fn add_key(
     columns: &[(String, bool)],
     is_primary: bool,
 ) -> Result<(), SqlError> {
-    if is_primary && relation.primary_constraint().is_some() {
-        return Err(SqlError::new(
-            code::INVALID_TABLE_DEFINITION,
-            format!(
-                "multiple primary keys for table \"{}\" are not allowed",
-                relation.name
-            ),
-        ));
-    }
     let definition = index_of_key(tx, relation, name, columns, is_primary)?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
@@ -171,15 +202,7 @@ pub(super) fn note_not_null(
         })?;
     }
     if has_null {
-        return Err(SqlError::new(
-            code::NOT_NULL,
-            format!(
-                "column \"{name}\" of relation \"{}\" contains null values",
-                relation.name
-            ),
-        )
-        .of_table(&relation.name)
-        .of_column(name));
+        return Err(contains_nulls(relation, name));
     }
     notes_of_column(notes, column).not_null = true;
     Ok(())

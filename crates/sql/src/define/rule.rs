@@ -3,6 +3,7 @@
 
 use super::checks::check_of;
 use super::columns::Constraint;
+use super::constraint::{check_violated, contains_nulls, name_of_check};
 use super::create::constraint_of;
 use super::reference::reference_of;
 use crate::define_target::DefineTarget;
@@ -11,6 +12,7 @@ use crate::names::{name_of, of_public};
 use crate::relation::Relation;
 use crate::rows::InputRow;
 use crate::source::Source;
+use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, Value, ValueRef};
 use sardonyx_rows::condition::Check;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
@@ -27,6 +29,8 @@ pub(crate) enum Rule {
 /// A condition on the rows of a table.
 #[derive(Debug)]
 pub(crate) struct Condition {
+    /// Of the constraint.
+    name: String,
     /// As the schema would have it.
     text: String,
     check: Check,
@@ -36,7 +40,18 @@ pub(crate) struct Condition {
 
 impl PartialEq for Condition {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.columns == other.columns
+        self.name == other.name && self.text == other.text && self.columns == other.columns
+    }
+}
+
+impl Condition {
+    /// Whether a row meets it. None if it cannot be tested on the row.
+    fn allows(&self, row: &dyn InputRow) -> Result<Option<bool>, SqlError> {
+        let mut values = vec![ValueRef::Null; self.columns];
+        for column in self.check.columns() {
+            values[column] = row.value(column)?;
+        }
+        Ok(self.check.allows(&values).ok())
     }
 }
 
@@ -55,12 +70,14 @@ pub(super) fn rule_to_meet(
     let rule = match &alter.operations[..] {
         [AlterTableOperation::AddConstraint { constraint, .. }] => {
             match constraint_of(constraint)? {
-                Constraint::Check { condition, .. } => {
+                Constraint::Check { name, condition } => {
+                    let name = name_of_check(&relation, name.as_ref(), &condition);
                     let text = check_of(&relation, &condition)?;
                     let check = Check::parse(&text, &relation.schema);
                     let check = check.map_err(sardonyx_rows::TableError::from)?;
                     let columns = relation.schema.columns.len();
                     Some(Rule::Check(Condition {
+                        name,
                         text,
                         check,
                         columns,
@@ -121,13 +138,7 @@ impl Rule {
     pub fn is_met(&self, row: &dyn InputRow, source: &dyn Source) -> Result<bool, SqlError> {
         match self {
             Rule::NotNull(columns) => Ok(!values_of(row, columns)?.contains(&Value::Null)),
-            Rule::Check(Condition { check, columns, .. }) => {
-                let mut values = vec![ValueRef::Null; *columns];
-                for column in check.columns() {
-                    values[column] = row.value(column)?;
-                }
-                Ok(check.allows(&values).unwrap_or(false))
-            }
+            Rule::Check(condition) => Ok(condition.allows(row)?.unwrap_or(false)),
             Rule::Refers(key, index) => {
                 let values = values_of(row, &key.columns)?;
                 if values.contains(&Value::Null) {
@@ -145,6 +156,45 @@ impl Rule {
                 Ok(found.is_ok() && is_there)
             }
         }
+    }
+
+    /// What the statement says of a row of the table that does not meet it, in the state that has the row. None if the row
+    /// was not found to violate it.
+    ///
+    /// # Errors
+    /// That something cannot be read.
+    pub fn violation(
+        &self,
+        table: u16,
+        row: &dyn InputRow,
+        source: &dyn Source,
+    ) -> Result<Option<SqlError>, SqlError> {
+        let relation = Relation::numbered(source, table)?;
+        Ok(match self {
+            Rule::NotNull(columns) => {
+                let values = values_of(row, columns)?;
+                let at = values.iter().position(|value| *value == Value::Null);
+                let column = at.and_then(|at| relation.numbered_column(columns[at]));
+                column.map(|column| contains_nulls(&relation, &column.name))
+            }
+            Rule::Check(condition) => {
+                let is_false = condition.allows(row)? == Some(false);
+                is_false.then(|| check_violated(&relation, &condition.name))
+            }
+            Rule::Refers(key, _) => {
+                let parent = Relation::numbered(source, key.table)?;
+                let values = values_of(row, &key.columns)?;
+                let error = sardonyx_rows::TableError::NoSuchReference {
+                    table: relation.name.clone(),
+                    foreign_key: key.name.clone().into(),
+                    referenced: parent.name.clone(),
+                    key: Box::default(),
+                    values: values.into(),
+                };
+                let error = sardonyx::Error::from(error).into();
+                Some(of_new_reference(error, (&relation, &parent), key))
+            }
+        })
     }
 
     /// Whether rows that met it still do, after a row of the other table has changed, or gone.

@@ -173,6 +173,20 @@ fn judge(seed: u64) {
         let large = LARGE[draw(LARGE.len() as u64) as usize];
         let chance = draw(4);
         let (aside, plain) = (both.aside.database.clone(), both.plain.database.clone());
+        // What a definition would say of the rows at some moment: if they violate it in a snapshot, that is its answer.
+        let defines = large.starts_with("create") || large.starts_with("alter");
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let say = {
+            let (said, plain) = (said.clone(), plain.clone());
+            move || {
+                let trial = format!("begin; {large}; rollback");
+                let trial = defines.then(|| told(&mut crate::common::session(&plain), &trial));
+                if let Some(Err(code)) = trial {
+                    said.lock().expect("no panic").push(code);
+                }
+            }
+        };
+        say();
         let between = {
             let (random, aside) = (random.clone(), aside.clone());
             move || {
@@ -185,6 +199,7 @@ fn judge(seed: u64) {
                     let told_aside = told(&mut crate::common::session(&aside), &text);
                     let told_plain = told(&mut crate::common::session(&plain), &text);
                     assert_eq!(told_aside, told_plain, "{seed}: {text}");
+                    say();
                 }
             }
         };
@@ -198,8 +213,14 @@ fn judge(seed: u64) {
         });
         let told_aside = told(&mut both.aside.session(), large);
         aside.set_beside(unlimited());
-        let told_plain = told(&mut both.plain.session(), large);
-        assert_eq!(told_aside, told_plain, "{seed}: {large}");
+        let was_said = match &told_aside {
+            Err(code) => said.lock().expect("no panic").contains(code),
+            Ok(_) => false,
+        };
+        if !was_said {
+            let told_plain = told(&mut both.plain.session(), large);
+            assert_eq!(told_aside, told_plain, "{seed}: {large}");
+        }
         let now = content(&both.aside.database);
         assert_eq!(now, content(&both.plain.database), "{seed}: {large}");
         if draw(3) == 0 {

@@ -231,13 +231,85 @@ fn an_index_follows_more_changes_than_its_last_call_makes() {
     let changing = |changes: &'static [u32]| {
         calls_of(large, 10, move |call, database| {
             if changes.contains(&call) {
-                let text = "update t set b = b || '?'";
+                // Alone it would give the table another content.
+                let text = "begin; update t set b = b || '?'; commit";
                 run(&mut session(database), text).expect("changed");
             }
         })
     };
     // It takes 60 rows out and puts 60 in, by five.
     assert!(changing(&[1]) >= changing(&[]) + 24);
+}
+
+/// What makes rows violate a statement, the statement, and what has them meet it again.
+const VIOLATED: [[&str; 3]; 6] = [
+    [
+        "update t set b = 'a text that is long 1' where id = 60",
+        "create unique index t_new on t (b)",
+        "delete from t where id = 60",
+    ],
+    [
+        "update t set b = 'a text that is long 1' where id = 60",
+        "alter table t add constraint t_new unique (b)",
+        "delete from t where id = 60",
+    ],
+    [
+        "update t set a = 100 where id = 60",
+        "alter table t add check (a < 100)",
+        "update t set a = 9 where id = 60",
+    ],
+    [
+        "update t set b = null where id = 60",
+        "alter table t alter column b set not null",
+        "update t set b = '' where id = 60",
+    ],
+    [
+        "insert into f values (61, null, 1)",
+        "alter table f add foreign key (id) references p",
+        "delete from f where id = 61",
+    ],
+    [
+        "update s set v = 77 where id = 30",
+        "alter table s add foreign key (v) references s",
+        "update s set v = 7 where id = 30",
+    ],
+];
+
+#[test]
+fn a_violation_in_a_snapshot_is_the_answer_and_it_is_that_of_the_stage() {
+    for [violates, large, meets] in VIOLATED {
+        let both = Both::new();
+        for fresh in [&both.aside, &both.plain] {
+            run(&mut fresh.session(), violates).expect(violates);
+        }
+        let database = both.aside.database.clone();
+        let is_first = Mutex::new(true);
+        with_limits(&both.aside, 0, move || {
+            if let Ok(mut is_first) = is_first.try_lock()
+                && std::mem::take(&mut *is_first)
+            {
+                run(&mut session(&database), meets).expect(meets);
+            }
+        });
+        let aside = run(&mut both.aside.session(), large).expect_err(large);
+        let plain = run(&mut both.plain.session(), large).expect_err(large);
+        assert_eq!(*aside, *plain, "{large}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_statement_is_said_before_its_rows_are_looked_at() {
+    for large in [
+        "alter table t add primary key (a)",
+        "alter table t add constraint t_a_check unique (a)",
+        "alter table t add constraint t_a_check check (a > 5)",
+    ] {
+        let both = Both::new();
+        with_limits(&both.aside, 0, || {});
+        let aside = run(&mut both.aside.session(), large).expect_err(large);
+        let plain = run(&mut both.plain.session(), large).expect_err(large);
+        assert_eq!(*aside, *plain, "{large}");
+    }
 }
 
 #[test]

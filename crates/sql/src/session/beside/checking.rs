@@ -1,6 +1,7 @@
 //! A constraint of a table with many rows: these are looked at beside it, in a snapshot, and again where others have changed
 //! them, in rounds while they are many. The last call looks at the last ones and runs the statement, which looks at no
-//! row any more. A row that does not meet the constraint is named where the statement runs alone.
+//! row any more. A row that does not meet the constraint ends the statement: each state that is looked at is one after the
+//! statement began.
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, ROUNDS, Stop, Whole, commit};
@@ -9,14 +10,6 @@ use crate::rows::InputRow;
 use crate::source::Source;
 use sardonyx::{Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
-
-/// A row does not meet it: the stage says which.
-fn unless(is_met: bool) -> Result<(), Stop> {
-    match is_met {
-        true => Ok(()),
-        false => Err(Stop::Open),
-    }
-}
 
 fn input(row: &Option<impl InputRow>) -> Option<&dyn InputRow> {
     row.as_ref().map(|row| row as &dyn InputRow)
@@ -56,7 +49,7 @@ impl Whole<'_> {
         let (view, source) = (tx.view(), tx as &dyn Source);
         last.space()
             .changed_rows(self.made.table(), view, |_, is| match &is {
-                Some(row) => unless(rule.is_met(row, source)?),
+                Some(row) => self.meets(rule, row, source),
                 None => Ok(()),
             })?;
         if let Some(parent) = rule.parent() {
@@ -65,6 +58,15 @@ impl Whole<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// A row that does not meet it ends the statement. The stage says of what the row cannot be tested.
+    fn meets(&self, rule: &Rule, row: &dyn InputRow, source: &dyn Source) -> Result<(), Stop> {
+        if rule.is_met(row, source)? {
+            return Ok(());
+        }
+        let violation = rule.violation(self.made.table(), row, source)?;
+        Err(violation.map_or(Stop::Open, Stop::Statement))
     }
 
     /// It begins again if a key goes from the table that is referred to.
@@ -85,15 +87,16 @@ impl Whole<'_> {
         let source = &**snapshot.space();
         let mut is_end = false;
         while !is_end {
-            let (mut count, mut is_met) = (0, true);
+            let (mut count, mut met) = (0, Ok(()));
             let scanned = Source::scan_from(&source, self.made.table(), &mut place, &mut |row| {
                 self.with.context.look_at_row()?;
-                is_met = rule.is_met(row, &source)?;
+                met = self.meets(rule, row, &source);
                 count += 1;
-                Ok(is_met && count < self.limits.slice)
+                Ok(met.is_ok() && count < self.limits.slice)
             });
-            is_end = scanned.map_err(|error| Stop::from(error).unless_ended(&[snapshot]))?;
-            unless(is_met)?;
+            let scanned = scanned.map_err(Stop::from);
+            let scanned = scanned.and_then(|is_end| met.map(|()| is_end));
+            is_end = scanned.map_err(|stop| stop.unless_ended(&[snapshot]))?;
             self.limits.pause(&self.with)?;
         }
         Ok(())
@@ -113,7 +116,7 @@ impl Whole<'_> {
             self.with.context.look_at_row()?;
             count += 1;
             match &is {
-                Some(row) => unless(rule.is_met(row, &source)?),
+                Some(row) => self.meets(rule, row, &source),
                 None => Ok(()),
             }
         });

@@ -5,6 +5,9 @@
 use super::made::Ran;
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
 use crate::define::Rule;
+use crate::error::SqlError;
+use crate::source::Source;
+use crate::violations::explained;
 use sardonyx::low_level::{Address, IndexBeside, IndexRun};
 use sardonyx::schema::IndexDefinition;
 use sardonyx::{Durability, Error, Snapshot, Transaction};
@@ -15,6 +18,23 @@ use std::sync::Arc;
 const APPENDED: usize = 4;
 /// The most rows that others have changed that one call takes out of an index, or puts in: they are in no order.
 const MOVED: usize = 100;
+
+/// Rows of a state that came after the statement began have one key: the statement fails as if it had run in that state.
+fn of_build(stop: Stop, definition: &IndexDefinition, source: &dyn Source) -> Stop {
+    match stop {
+        Stop::Engine(error @ Error::Duplicate(_)) => {
+            let columns = definition.key.iter().map(|part| part.column).collect();
+            let error = SqlError::from(error).of_index_build(columns);
+            Stop::Statement(explained(source, error))
+        }
+        stop => stop,
+    }
+}
+
+/// The same of a snapshot, unless that was ended.
+fn in_state(stop: Stop, definition: &IndexDefinition, snapshot: &Snapshot) -> Stop {
+    of_build(stop, definition, &&**snapshot.space()).unless_ended(&[snapshot])
+}
 
 impl Whole<'_> {
     /// Builds an index, which becomes one of the table in one call with `finish`. All rows have to meet a rule by then.
@@ -38,22 +58,23 @@ impl Whole<'_> {
         finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
-        let definition = definition.clone();
-        let begin = |tx: &mut Transaction<'_>| tx.begin_index_beside(table, definition);
+        let begin = |tx: &mut Transaction<'_>| tx.begin_index_beside(table, definition.clone());
         let beside = self.turn()?.run(Durability::Deferred, begin)?;
         let snapshot = self.newest()?;
         if let Some(rule) = rule {
             self.all_meet(rule, &snapshot)?;
         }
-        self.fill_index(&beside, &snapshot)?;
-        let (last, count) = self.catch_index_up(&beside, rule, snapshot)?;
+        let filled = self.fill_index(&beside, &snapshot);
+        filled.map_err(|stop| in_state(stop, definition, &snapshot))?;
+        let (last, count) = self.catch_index_up((&beside, definition), rule, snapshot)?;
         let turn = self.turn()?;
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
             if let Some(rule) = rule {
                 self.meet_now(rule, &last, tx)?;
             }
-            tx.take_index_over(beside, last.space(), self.limits.keys_max)?;
+            let taken = tx.take_index_over(beside, last.space(), self.limits.keys_max);
+            taken.map_err(|error| of_build(error.into(), definition, &*tx))?;
             // Before pages change, so that none is copied for it.
             drop(last);
             match rule {
@@ -107,7 +128,7 @@ impl Whole<'_> {
     /// to meet a rule. Returns the snapshot of which the index has the rows, and the number of changes of the last round.
     fn catch_index_up(
         &self,
-        beside: &IndexBeside,
+        (beside, definition): (&IndexBeside, &IndexDefinition),
         rule: Option<&Rule>,
         mut snapshot: Snapshot,
     ) -> Result<(Snapshot, usize), Stop> {
@@ -131,7 +152,8 @@ impl Whole<'_> {
             for come in changes.come.chunks(slice) {
                 let come =
                     |tx: &mut Transaction<'_>| tx.index_beside(beside, after, come.iter().copied());
-                self.in_turn(come)?;
+                let done = self.in_turn(come);
+                done.map_err(|stop| in_state(stop, definition, &next))?;
             }
             count = changes.gone.len() + changes.come.len();
             snapshot = next;
@@ -153,7 +175,7 @@ impl Whole<'_> {
         Ok(done)
     }
 
-    /// Gives the memory of an index back that is not built any more. If that fails, the next one does so.
+    /// Gives back the memory of indexes that are not built any more. If that fails, the next builder does so.
     fn forget_index(&self) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| {
