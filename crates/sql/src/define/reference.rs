@@ -176,8 +176,11 @@ fn check_types(
 /// A unique index, and two lists of columns.
 type InOrder = (Option<String>, Vec<usize>, Vec<usize>);
 
-/// The unique index of the columns to which a reference refers, none if it is that of the primary key; the reference's columns and those, in
-/// its order.
+/// Finds the unique index of the columns to which a reference refers, and puts the columns of both tables into the index's
+/// order. The index is none if it is that of the primary key.
+///
+/// # Errors
+/// `42830` if there is no such index.
 fn in_key_order(
     parent: &Relation,
     columns: &[usize],

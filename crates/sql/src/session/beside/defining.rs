@@ -93,8 +93,7 @@ impl<'w> Whole<'w> {
         Ok(Some((whole, work)))
     }
 
-    /// Has all rows of the table have these columns where they stand: if there are some of before one of them was added, all
-    /// are rewritten, as they are.
+    /// Rewrites all rows of the table as they are, if some are older than one of these columns: these have no place for it.
     pub fn have(&self, columns: &[usize]) -> Result<Came<()>, SqlError> {
         let table = self.made.table();
         let have = self.newest();

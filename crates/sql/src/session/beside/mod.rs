@@ -6,9 +6,10 @@
 //! first. Where few rows are concerned ([`few`]), one short call changes those. Where many are ([`whole`]), the table's next
 //! content is made beside the one that it has, in short calls, and then taken over in one. Either way, rows that others
 //! changed since the snapshot are looked at again in the call that commits: so the statement is as if it had run there.
-//! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]). An
-//! index is filled beside its table ([`index`]), and a constraint is checked there ([`checking`]). All other statements that change rows run as an open
-//! transaction ([`open`]): also those of which a row cannot be stored, so that the error is the usual one.
+//! Rows of `INSERT` and `COPY` are computed aside, and inserted in one call or put into a next content ([`insert`]).
+//! Statements that define something ([`defining`]) fill an index in short calls ([`index`]), or look at a table's rows in snapshots
+//! ([`checking`]). All other statements that change rows run as an open transaction ([`open`]): also those of which a row
+//! cannot be stored, so that the error is the usual one.
 //!
 //! A statement begins again if its table's definition, or rows that an open transaction read, change meanwhile. It runs in
 //! the stage as any statement after so many attempts ([`ATTEMPTS`]), if there is no room for a second content, and if the
