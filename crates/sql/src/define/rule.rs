@@ -144,16 +144,7 @@ impl Rule {
                 if values.contains(&Value::Null) {
                     return Ok(true);
                 }
-                let mut is_there = false;
-                let each = &mut |_: &dyn InputRow| {
-                    is_there = true;
-                    Ok(false)
-                };
-                let found = match index {
-                    None => source.point(key.table, &values, each),
-                    Some(index) => source.first(key.table, index, &values, each),
-                };
-                Ok(found.is_ok() && is_there)
+                Ok(is_there(key, index.as_deref(), &values, source))
             }
         }
     }
@@ -197,7 +188,8 @@ impl Rule {
         })
     }
 
-    /// Whether rows that met it still do, after a row of the other table has changed, or gone.
+    /// Whether rows that met it still do, after a row of the other table has changed, or is there no more: the later state
+    /// has its key.
     ///
     /// # Errors
     /// That a row cannot be read.
@@ -205,15 +197,33 @@ impl Rule {
         &self,
         was: Option<&dyn InputRow>,
         is: Option<&dyn InputRow>,
+        later: &dyn Source,
     ) -> Result<bool, SqlError> {
-        let (Rule::Refers(key, _), Some(was)) = (self, was) else {
+        let (Rule::Refers(key, index), Some(was)) = (self, was) else {
             return Ok(true);
         };
-        Ok(match is {
-            Some(is) => values_of(was, &key.referenced)? == values_of(is, &key.referenced)?,
+        let values = values_of(was, &key.referenced)?;
+        let is_same = match is {
+            Some(is) => values == values_of(is, &key.referenced)?,
             None => false,
-        })
+        };
+        let is_kept = is_same || values.contains(&Value::Null);
+        Ok(is_kept || is_there(key, index.as_deref(), &values, later))
     }
+}
+
+/// Whether a table has a row with a key that others refer to. If that cannot be said, it has none.
+fn is_there(key: &ForeignKey, index: Option<&str>, values: &[Value], source: &dyn Source) -> bool {
+    let mut is_there = false;
+    let each = &mut |_: &dyn InputRow| {
+        is_there = true;
+        Ok(false)
+    };
+    let found = match index {
+        None => source.point(key.table, values, each),
+        Some(index) => source.first(key.table, index, values, each),
+    };
+    found.is_ok() && is_there
 }
 
 fn values_of(row: &dyn InputRow, columns: &[usize]) -> Result<Vec<Value>, SqlError> {

@@ -241,6 +241,29 @@ fn an_index_follows_more_changes_than_its_last_call_makes() {
     assert!(changing(&[1]) >= changing(&[]) + 24);
 }
 
+#[test]
+fn keys_that_come_back_or_to_which_no_row_refers_do_not_make_a_reference_run_in_the_stage() {
+    let large = "alter table f add foreign key (id) references p";
+    let alone = calls_of(large, 1000, |_, _| {});
+    let replacing = calls_of(large, 1000, |_, database| {
+        let text = "begin; delete from p where id = 50; insert into p values (50, 0); commit";
+        run(&mut session(database), text).expect("replaced");
+    });
+    assert_eq!(replacing, alone);
+    // A row comes, which is there no more in the next round.
+    let passing = calls_of(large, 1000, |call, database| {
+        if call <= 40 {
+            let (gone, come) = (call + 999, call + 1000);
+            let text = format!(
+                "begin; delete from p where id = {gone}; insert into p values ({come}, 0); commit"
+            );
+            run(&mut session(database), &text).expect("replaced");
+        }
+    });
+    // It begins again twice before it runs in the stage.
+    assert!(passing > 3 * alone, "{passing} calls, {alone} alone");
+}
+
 /// What makes rows violate a statement, the statement, and what has them meet it again.
 const VIOLATED: [[&str; 3]; 6] = [
     [
@@ -356,6 +379,11 @@ fn rows_of_before_a_column_was_added_are_rewritten_first() {
             query(&mut both.aside.session(), of),
         );
         assert_eq!(by_index.expect("read"), all.expect("read"), "{large}");
+        if large.contains("references") {
+            let refused = "insert into t (id, more) values (9000, 999)";
+            let refused = told(&mut both.aside.session(), refused);
+            assert_eq!(refused, Err(sardonyx_sql::code::FOREIGN_KEY), "{large}");
+        }
         let now = content(&both.aside.database);
         both.aside.reopen();
         assert_eq!(content(&both.aside.database), now, "{large}");

@@ -54,7 +54,11 @@ impl Whole<'_> {
             })?;
         if let Some(parent) = rule.parent() {
             last.space().changed_rows(parent, view, |was, is| {
-                self.keeps(rule, input(&was), input(&is))
+                match rule.is_kept(input(&was), input(&is), source)? {
+                    true => Ok(()),
+                    // It takes too long here to look whether a row refers to it: the statement begins again.
+                    false => Err(self.conflict()),
+                }
             })?;
         }
         Ok(())
@@ -67,19 +71,6 @@ impl Whole<'_> {
         }
         let violation = rule.violation(self.made.table(), row, source)?;
         Err(violation.map_or(Stop::Open, Stop::Statement))
-    }
-
-    /// It begins again if a key goes from the table that is referred to.
-    fn keeps(
-        &self,
-        rule: &Rule,
-        was: Option<&dyn InputRow>,
-        is: Option<&dyn InputRow>,
-    ) -> Result<(), Stop> {
-        match rule.is_kept(was, is)? {
-            true => Ok(()),
-            false => Err(self.conflict()),
-        }
     }
 
     pub fn all_meet(&self, rule: &Rule, snapshot: &Snapshot) -> Result<(), Stop> {
@@ -102,7 +93,8 @@ impl Whole<'_> {
         Ok(())
     }
 
-    /// Has the rows that others changed between two states meet it. Returns how many.
+    /// Has the rows that others changed between two states meet it, or all rows if keys of the other table are there no more.
+    /// Returns how many changed; at least [`LAST_ROWS`] if all rows were looked at.
     pub fn changed_meet(
         &self,
         rule: &Rule,
@@ -122,11 +114,19 @@ impl Whole<'_> {
         });
         compared.map_err(|stop: Stop| stop.unless_ended(read))?;
         if let Some(parent) = rule.parent() {
+            let mut are_kept = true;
             let compared = space.rows_changed_until(parent, source, |was, is| {
+                self.with.context.look_at_row()?;
                 count += 1;
-                self.keeps(rule, input(&was), input(&is))
+                are_kept = are_kept && rule.is_kept(input(&was), input(&is), &source)?;
+                Ok(())
             });
             compared.map_err(|stop: Stop| stop.unless_ended(read))?;
+            if !are_kept {
+                // A row may refer to a key that is there no more. To look takes long: another round follows.
+                self.all_meet(rule, after)?;
+                count = count.max(LAST_ROWS);
+            }
         }
         self.limits.pause(&self.with)?;
         Ok(count)
