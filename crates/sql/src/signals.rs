@@ -3,7 +3,8 @@
 //!
 //! Both are gathered anew when a transaction is run again, go back with its savepoints, and count in the call that commits
 //! ([`Database::effects_committed`]). So a notification comes once, in the order of the commits. It is given out when the
-//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). Programs that call procedures by name have no session, and are refused signals.
+//! transaction is durable: the session that waits for that says so ([`Posted::durable`]). Programs that call procedures by
+//! name have no session, and are refused signals.
 
 mod noted;
 
