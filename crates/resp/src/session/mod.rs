@@ -26,6 +26,7 @@ pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
 use crate::command::line::{Decoder, Line, ProtocolError};
+use crate::command::words::is;
 use crate::command::{
     self, ADMIN, ALONE, BLOCKING, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
 };
@@ -526,16 +527,20 @@ impl Session {
                 let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
                 let is_of_connection =
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
-                is_of_connection && !tells_of_keys && !command.is(ADMIN)
+        let is_for_admin = is_for_admin(command, line);
+                is_of_connection && !tells_of_keys && !is_for_admin
             }
             // Who may only read begins no checkpoint, either.
             Some(Permission::Read) => {
-                !(command.is(WRITE) || command.is(ADMIN) && command.name != "config")
+                !(command.is(WRITE) || is_for_admin && command.name != "config")
             }
             Some(Permission::Write) | None => true,
         };
         if !is_allowed {
-            let name = command.name;
+            let name = match command.is(ADMIN) {
+                false if is_for_admin => subcommands::full_name(command, line),
+                _ => command.name.to_string(),
+            };
             return Err(Failure::Said(format!(
                 "NOPERM User has no permissions to run the '{name}' command"
             )));
@@ -580,6 +585,12 @@ fn may_wait(line: &Line) -> bool {
     let command = command::find(line.part(0));
     command.is_some_and(|command| command.is(BLOCKING))
 }
+/// Whether a command is for who looks after the server. As in Redis, `CLIENT UNBLOCK` is: it ends what another client waits
+/// for.
+fn is_for_admin(command: &Command, line: &Line) -> bool {
+    command.is(ADMIN) || command.name == "client" && is(line.part(1), "unblock")
+}
+
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
 ///

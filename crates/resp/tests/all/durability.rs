@@ -196,6 +196,10 @@ fn who_has_not_said_who_it_is_is_refused_and_a_reader_does_not_write() {
             format!("-NOPERM User has no permissions to run the '{name}' command")
         );
     }
+    // It would end what another client waits for.
+    let unblock = "-NOPERM User has no permissions to run the 'client|unblock' command";
+    assert_eq!(ask(&["CLIENT", "UNBLOCK", "1"]), unblock);
+    assert!(ask(&["CLIENT", "ID"]).starts_with(':'));
     // Clients ask for settings when they begin.
     assert!(!ask(&["CONFIG", "GET", "maxmemory"]).starts_with('-'));
     assert_eq!(ask(&["AUTH", "open"]), "+OK");

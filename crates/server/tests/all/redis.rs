@@ -115,6 +115,7 @@ fn a_password_is_asked_for_and_rights_hold() {
         "FCALL f 0",
         "FUNCTION LIST",
         "SAVE",
+        "CLIENT UNBLOCK 1",
     ] {
         let answer = other.ask(refused);
         assert!(answer.starts_with("-NOPERM"), "{refused}: {answer}");
