@@ -198,6 +198,17 @@ impl Messages {
         self.messages.push(served(session));
     }
 
+    /// A mark behind those that there are.
+    pub fn mark(&self) -> MessagesMark {
+        MessagesMark(self.messages.len(), self.bytes)
+    }
+
+    /// Drops those that were added since.
+    pub fn return_to(&mut self, MessagesMark(count, bytes): MessagesMark) {
+        self.messages.truncate(count);
+        self.bytes = bytes;
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -208,6 +219,10 @@ impl Messages {
         Sending(posting.post(self.messages.iter()))
     }
 }
+
+/// A mark in the messages of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessagesMark(usize, usize);
 
 /// Messages of a transaction that has committed, and may not be durable yet.
 #[derive(Debug)]

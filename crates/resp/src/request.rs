@@ -388,11 +388,16 @@ fn run_all<'t, S: State>(
             Ok(reply) => reply,
             Err(failure) if failure.undoes() => {
                 return Err(Failure::Said(format!(
+        let messages = data.messages.mark();
                     "EXECABORT Transaction discarded: {failure} (in '{}')",
                     call.command.name
                 )));
             }
-            Err(failure) => Reply::Error(failure.to_string()),
+            Err(failure) => {
+                // As of a command that is alone: what it has sent is not posted.
+                data.messages.return_to(messages);
+                Reply::Error(failure.to_string())
+            }
         });
     }
     Ok(Reply::Array(replies))

@@ -113,3 +113,29 @@ fn a_client_that_does_not_read_is_ended_at_the_bound_and_one_that_does_is_told_a
         "{refused}"
     );
 }
+
+#[cfg(feature = "lua")]
+#[test]
+fn a_script_that_fails_has_sent_nothing_alone_and_among_others() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    ask(&mut one, "SUBSCRIBE a");
+    let script = "redis.call('publish', 'a', 'never'); return redis.call('nothing')";
+    let eval = |session: &mut Session| {
+        let (output, _) = send(session, &encode(&["EVAL", script, "0"]));
+        String::from_utf8(output.to_vec()).expect("text")
+    };
+    assert!(eval(&mut other).starts_with('-'));
+    assert_eq!(told(&mut one), "");
+    assert_eq!(ask(&mut other, "MULTI"), "+OK\r\n");
+    ask(&mut other, "PUBLISH a 1");
+    eval(&mut other);
+    ask(&mut other, "PUBLISH a 2");
+    let executed = ask(&mut other, "EXEC");
+    assert!(
+        executed.starts_with("*3\r\n:1\r\n-") && executed.ends_with(":1\r\n"),
+        "{executed}"
+    );
+    let message = |text| format!("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\n{text}\r\n");
+    assert_eq!(told(&mut one), message("1") + &message("2"));
+}
