@@ -100,6 +100,20 @@ pub(crate) fn names(hub: &Hub, kind: Kind, wanted: impl Fn(&[u8]) -> bool) -> Ve
     })
 }
 
+/// Checks the content of a message.
+///
+/// # Errors
+/// It is too large.
+pub(crate) fn check_message(payload: &[u8]) -> Result<(), Failure> {
+    match payload.len() > MESSAGE_BYTES_MAX {
+        true => Err(Failure::Said(format!(
+            "ERR a message has at most {MESSAGE_BYTES_MAX} bytes; this one has {}",
+            payload.len()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// The messages that are posted if one is sent to a channel, and how many hear them.
 pub(crate) fn matching(
     hub: &Hub,
@@ -169,20 +183,16 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Adds those of one that is sent, with its own bytes.
+    /// Adds those of one that is sent, of which each has a channel of its own, and all share the rest.
     ///
     /// # Errors
-    /// It, or all of them, would be too large.
-    pub fn add(&mut self, messages: Vec<Arc<Message>>, bytes: usize) -> Result<(), Failure> {
-        if bytes > MESSAGE_BYTES_MAX {
-            return Err(Failure::Said(format!(
-                "ERR a message has at most {MESSAGE_BYTES_MAX} bytes; this one has {bytes}"
-            )));
-        }
-        if messages.is_empty() {
+    /// All of them would be too large.
+    pub fn add(&mut self, messages: Vec<Arc<Message>>) -> Result<(), Failure> {
+        let Some(last) = messages.last() else {
             return Ok(());
-        }
-        let more = bytes + EACH_BYTES * messages.len();
+        };
+        let channels = messages.iter().map(|message| message.channel.len());
+        let more = last.bytes() + channels.map(|bytes| bytes + EACH_BYTES).sum::<usize>();
         if self.bytes + more > SENT_BYTES_MAX {
             return Err(Failure::Said(format!(
                 "ERR the messages of a transaction have at most {SENT_BYTES_MAX} bytes"
@@ -279,23 +289,31 @@ mod tests {
         let one = hub.enter(1);
         one.listen(&Listening::To(Kind::Channel.address(b"a")));
         let mut messages = Messages::default();
-        let sent = |bytes| matching(&hub, Kind::Channel, b"a", &vec![0; bytes]).0;
-        let refused = messages.add(Vec::new(), MESSAGE_BYTES_MAX + 1);
-        assert!(refused.unwrap_err().to_string().contains("this one has"));
-        let fit = SENT_BYTES_MAX / (MESSAGE_BYTES_MAX + EACH_BYTES);
+        let payload = vec![0; MESSAGE_BYTES_MAX];
+        check_message(&payload).unwrap();
+        let refused = check_message(&[&payload[..], b"1"].concat()).unwrap_err();
+        assert!(refused.to_string().contains("this one has"));
+        let sent = || matching(&hub, Kind::Channel, b"a", &payload).0;
+        let fit = SENT_BYTES_MAX / (sent()[0].bytes() + EACH_BYTES + 2);
         for _ in 0..fit {
-            messages
-                .add(sent(MESSAGE_BYTES_MAX), MESSAGE_BYTES_MAX)
-                .unwrap();
+            messages.add(sent()).unwrap();
         }
-        let refused = messages.add(sent(MESSAGE_BYTES_MAX), MESSAGE_BYTES_MAX);
-        assert!(
-            refused
-                .unwrap_err()
-                .to_string()
-                .contains("at most 67108864")
-        );
+        let mark = messages.mark();
+        let refused = messages.add(sent()).unwrap_err().to_string();
+        assert!(refused.contains("at most 67108864"), "{refused}");
+        // The names count, too: that of the channel once, that of each pattern.
+        let patterns = [1999, 1998].map(|bytes| ["n".repeat(bytes), "*".into()].concat());
+        let patterns = patterns.map(|pattern| Kind::Pattern.address(pattern.as_bytes()));
+        for pattern in patterns {
+            one.listen(&Listening::To(pattern));
+        }
+        let (long, count) = matching(&hub, Kind::Channel, &[b'n'; 3000], b"");
+        let before = messages.bytes;
+        assert_eq!((long.len(), count), (2, 2));
+        assert!(messages.add(long).is_ok() && messages.bytes - before >= 7000);
+        messages.return_to(mark);
+        assert_eq!((messages.bytes, messages.messages.len()), (before, fit));
         // What nobody hears takes nothing.
-        messages.add(Vec::new(), MESSAGE_BYTES_MAX).unwrap();
+        messages.add(Vec::new()).unwrap();
     }
 }

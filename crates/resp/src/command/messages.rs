@@ -3,8 +3,8 @@
 use super::line::Line;
 use super::words::is;
 use super::{Command, FAST, MESSAGES, NO_KEYS, ONE_KEY, reads, subcommands};
-use crate::channels::{Kind, matching, names};
-use crate::data::{Data, State};
+use crate::channels::{Kind, check_message, matching, names};
+use crate::data::{Data, State, check_key};
 use crate::failure::Failure;
 use crate::pattern::matches;
 use crate::reply::Reply;
@@ -55,9 +55,12 @@ fn spublish<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fail
 
 /// The message is posted when the transaction commits.
 fn send<S: State>(data: &mut Data<'_, S>, kind: Kind, line: &Line) -> Result<Reply, Failure> {
-    let hub = data.shared.posting.hub();
-    let (messages, count) = matching(hub, kind, line.part(1), line.part(2));
-    data.messages.add(messages, line.part(2).len())?;
+    let (name, payload) = (line.part(1), line.part(2));
+    // As of who listens, so that what is told fits what may wait for a client.
+    check_key(name)?;
+    check_message(payload)?;
+    let (messages, count) = matching(data.shared.posting.hub(), kind, name, payload);
+    data.messages.add(messages)?;
     Ok(Reply::count(count))
 }
 

@@ -114,6 +114,24 @@ fn a_client_that_does_not_read_is_ended_at_the_bound_and_one_that_does_is_told_a
     );
 }
 
+#[test]
+fn a_name_that_is_too_long_is_refused_and_ends_no_listener() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    ask(&mut one, "PSUBSCRIBE *");
+    for command in ["PUBLISH", "SPUBLISH"] {
+        let refused = ask(
+            &mut other,
+            &format!("{command} {} x", "n".repeat(9_000_000)),
+        );
+        let text = "-ERR a key, field or member has at most 4000 bytes";
+        assert!(refused.starts_with(text), "{refused}");
+    }
+    let longest = "n".repeat(4000);
+    assert_eq!(ask(&mut other, &format!("PUBLISH {longest} x")), ":1\r\n");
+    assert!(told(&mut one).ends_with(&format!("{longest}\r\n$1\r\nx\r\n")));
+}
+
 #[cfg(feature = "lua")]
 #[test]
 fn a_script_that_fails_has_sent_nothing_alone_and_among_others() {
