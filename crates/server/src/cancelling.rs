@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Between two looks at the connections.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 
 /// The connections that can be interrupted.
 #[derive(Debug, Default)]

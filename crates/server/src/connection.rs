@@ -4,6 +4,7 @@
 //! A client that takes nothing for [`Limits::unread`](crate::Limits::unread) is disconnected. It holds no lock and no
 //! stage meanwhile: only its own task waits.
 
+use crate::cancelling::BETWEEN_LOOKS;
 use crate::lease::Lease;
 use crate::stream::Stream;
 use crate::unanswered::Unanswered;
@@ -12,11 +13,11 @@ use sardonyx_sql::{Budget, Exhausted};
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -190,6 +191,24 @@ impl Receiver {
         });
         received(incoming, &mut self.stop).await
     }
+
+    /// As [`Receiver::receive`], of a client that waits for others to be served. What it sends meanwhile is received up to a
+    /// bound. Beyond that its bytes stay where they are, and only its end is noticed.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub async fn receive_ahead(&mut self) -> io::Result<Received> {
+        while self.incoming().input.len() >= AHEAD_BYTES_MAX {
+            if self.incoming().has_closed() {
+                return Ok(Received::Closed);
+            }
+            let stopped = self.stop.wait_for(|stop| *stop);
+            if timeout(BETWEEN_LOOKS, stopped).await.is_ok() {
+                return Ok(Received::Stop);
+            }
+        }
+        self.receive().await
+    }
 }
 
 /// What comes first: bytes, or that the server is to stop.
@@ -222,7 +241,7 @@ impl Incoming {
         self.unanswered.answered(self.input.len());
     }
 
-    /// Whether the client has closed. What it has sent meanwhile is read, up to a bound, since its end comes behind that.
+    /// Whether the client has closed. What it has sent meanwhile is read up to a bound.
     pub fn has_closed(&mut self) -> bool {
         while self.input.len() < AHEAD_BYTES_MAX {
             self.input.reserve(READ_BYTES);
@@ -237,7 +256,16 @@ impl Incoming {
                 Poll::Pending => return false,
             }
         }
-        false
+        self.has_closed_behind()
+    }
+
+    /// True if the client has closed behind bytes that were not read.
+    fn has_closed_behind(&mut self) -> bool {
+        // Without room nothing is read: see `Stream`.
+        let mut none = ReadBuf::new(&mut []);
+        let mut context = Context::from_waker(Waker::noop());
+        let looked = Pin::new(&mut self.stream).poll_read(&mut context, &mut none);
+        matches!(looked, Poll::Ready(Err(_)))
     }
 }
 
@@ -259,5 +287,41 @@ impl Outgoing {
             *output = BytesMut::new();
         }
         self.stream.flush().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_client_that_waits_bytes_are_received_up_to_a_bound_and_its_end_is_noticed_behind_them()
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let (mut client, server) = tokio::net::UnixStream::pair().unwrap();
+            let (_stop, stopped) = watch::channel(false);
+            let stream = Stream::Unix(server);
+            let (memory, lease) = (Arc::default(), Lease::default());
+            let connection = Connection::new(stream, Duration::MAX, stopped, memory, lease);
+            let (mut receiver, _outgoing) = connection.shared();
+            let sends =
+                tokio::spawn(
+                    async move { client.write_all(&vec![b'x'; 4 * AHEAD_BYTES_MAX]).await },
+                );
+            while receiver.incoming().input.len() < AHEAD_BYTES_MAX {
+                assert_eq!(receiver.receive_ahead().await.unwrap(), Received::Bytes);
+            }
+            let there = receiver.incoming().input.len();
+            assert!(there < 2 * AHEAD_BYTES_MAX);
+            let waited = timeout(4 * BETWEEN_LOOKS, receiver.receive_ahead()).await;
+            assert!(waited.is_err() && !sends.is_finished());
+            // The client closes in the middle.
+            sends.abort();
+            assert!(sends.await.is_err());
+            assert_eq!(receiver.receive_ahead().await.unwrap(), Received::Closed);
+            assert_eq!(receiver.incoming().input.len(), there);
+        });
     }
 }

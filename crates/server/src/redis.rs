@@ -4,7 +4,7 @@
 //! say it in [`Limits::greeting`](crate::Limits::greeting) is sent away. Keys whose time
 //! has come are deleted now and then ([`sweep`]), besides by whoever meets them.
 
-use crate::connection::{Connection, Received};
+use crate::connection::{Connection, Received, Receiver};
 use crate::gate::Gate;
 use crate::metrics::Protocol;
 use crate::options::Right;
@@ -169,7 +169,7 @@ pub async fn serve(
                 Err(_) => return Ok(()),
             },
             None => tokio::select! {
-                received = receiver.receive() => received?,
+                received = receive(&mut receiver, session.waits_for_elements()) => received?,
                 _ = poll_fn(|context| session.poll_messages(context)) => {
                     session.tell(&mut output);
                     outgoing.send(&mut output).await?;
@@ -202,6 +202,14 @@ pub async fn serve(
 }
 
 /// Until a client has waited for so long.
+/// Bytes of a client, up to a bound while it waits for others.
+async fn receive(receiver: &mut Receiver, waits: bool) -> io::Result<Received> {
+    match waits {
+        true => receiver.receive_ahead().await,
+        false => receiver.receive().await,
+    }
+}
+
 async fn of_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -41,6 +41,25 @@ impl Stream {
         }
     }
 
+    /// True if the client has closed its side, so far as the system has said so.
+    fn has_closed(&self) -> bool {
+        let interest = Interest::READABLE;
+        let mut context = Context::from_waker(Waker::noop());
+        let ready = match self {
+            Stream::Tcp(stream) => pin!(stream.ready(interest)).poll(&mut context),
+            Stream::Unix(stream) => pin!(stream.ready(interest)).poll(&mut context),
+            Stream::Tls(stream) => {
+                let (stream, _) = stream.get_ref();
+                pin!(stream.ready(interest)).poll(&mut context)
+            }
+        };
+        match ready {
+            Poll::Ready(Ok(ready)) => ready.is_read_closed(),
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        }
+    }
+
     /// Whether what goes over it is encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Stream::Tls(_))
@@ -58,11 +77,18 @@ macro_rules! each {
 }
 
 impl AsyncRead for Stream {
+    /// Into a buffer without room nothing is read: it fails if the client has closed, also behind bytes that it has sent.
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if buffer.remaining() == 0 {
+            return Poll::Ready(match self.has_closed() {
+                true => Err(io::ErrorKind::UnexpectedEof.into()),
+                false => Ok(()),
+            });
+        }
         each!(self, inner => Pin::new(inner).poll_read(context, buffer))
     }
 }
