@@ -11,7 +11,8 @@
 //!
 //! Invariants: a message that was withdrawn is given to no listener; a listener gets its messages in the order of the
 //! posts. For a listener that does not take them at most [`WAITING_BYTES_MAX`] bytes wait (I10, I13). Beyond that it is
-//! ended: it listens to nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]).
+//! ended: it listens to nothing more, the messages that waited for it are dropped, and it learns so ([`Event::Over`]). So
+//! is one for which a message was withdrawn that it waits for ([`Message::is_owed`]).
 
 mod posting;
 
@@ -41,6 +42,8 @@ pub struct Message {
     pub payload: Arc<[u8]>,
     /// The number of the session that sent it.
     pub process: u32,
+    /// Its listeners wait for it: if it is withdrawn they are ended, since they would wait for ever.
+    pub is_owed: bool,
 }
 
 impl Message {
@@ -67,8 +70,17 @@ pub enum Listening {
 pub enum Event {
     /// Messages wait for it.
     Messages,
-    /// More than [`WAITING_BYTES_MAX`] bytes waited for it: it is ended.
-    Over,
+    /// It is ended.
+    Over(Over),
+}
+
+/// Why a listener is ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// More than [`WAITING_BYTES_MAX`] bytes waited for it.
+    Behind,
+    /// What it waited for was withdrawn: its transaction is not known to be durable.
+    Withdrawn,
 }
 
 /// Listeners with their channels, and the messages that wait for each.
@@ -91,7 +103,7 @@ struct Listener {
     next: u64,
     waiting: VecDeque<Arc<Message>>,
     bytes: usize,
-    is_over: bool,
+    over: Option<Over>,
     /// Of the task that waits, if it waits for messages, too.
     waker: Option<(Waker, bool)>,
 }
@@ -113,7 +125,7 @@ impl Channels {
         match change {
             Listening::To(channel) => {
                 let listener = self.listeners.entry(id).or_default();
-                if listener.is_over {
+                if listener.over.is_some() {
                     return;
                 }
                 let listeners = self.channels.entry(channel.clone()).or_default();
@@ -244,8 +256,29 @@ impl Channels {
 
     /// This post is given to no listener: its transaction is not durable, and never will be. Returns whom to wake.
     pub fn withdraw(&mut self, number: u64) -> Vec<Waker> {
-        self.posts.retain(|post| post.number != number);
-        self.give_out()
+        let place = self.posts.iter().position(|post| post.number == number);
+        let withdrawn = place.and_then(|place| self.posts.remove(place));
+        let mut wakers = Vec::new();
+        for (message, listeners) in withdrawn.into_iter().flat_map(|post| post.messages) {
+            for &id in listeners.iter().filter(|_| message.is_owed) {
+                // It may listen to the channel no more.
+                if self.listens(id, &message.channel) {
+                    wakers.extend(self.end(id, Over::Withdrawn));
+                }
+            }
+        }
+        wakers.extend(self.give_out());
+        wakers
+    }
+
+    /// A listener is ended. Returns whom to wake.
+    fn end(&mut self, id: u64, why: Over) -> Option<Waker> {
+        let listener = self.listeners.get_mut(&id)?;
+        listener.over = Some(why);
+        let channels = listener.end();
+        let waker = listener.waker.take();
+        self.close_all(&channels, id);
+        waker.map(|(waker, _)| waker)
     }
 
     fn give_out(&mut self) -> Vec<Waker> {
@@ -268,11 +301,7 @@ impl Channels {
         }
         let listener = self.listeners.get_mut(&id)?;
         if listener.bytes + message.bytes() > WAITING_BYTES_MAX {
-            listener.is_over = true;
-            let channels = listener.end();
-            let waker = listener.waker.take();
-            self.close_all(&channels, id);
-            return waker.map(|(waker, _)| waker);
+            return self.end(id, Over::Behind);
         }
         listener.bytes += message.bytes();
         listener.waiting.push_back(message.clone());
@@ -304,8 +333,8 @@ impl Channels {
             // It listens to nothing, and begins to only by itself.
             return Poll::Pending;
         };
-        if listener.is_over {
-            return Poll::Ready(Event::Over);
+        if let Some(why) = listener.over {
+            return Poll::Ready(Event::Over(why));
         }
         if for_messages && !listener.waiting.is_empty() {
             return Poll::Ready(Event::Messages);
@@ -317,10 +346,9 @@ impl Channels {
         Poll::Pending
     }
 
-    /// True if a listener is ended.
-    pub fn is_over(&self, id: u64) -> bool {
-        let listener = self.listeners.get(&id);
-        listener.is_some_and(|listener| listener.is_over)
+    /// Why a listener is ended, if it is.
+    pub fn over(&self, id: u64) -> Option<Over> {
+        self.listeners.get(&id)?.over
     }
 
     /// How much of the bound is taken by what waits for the listener for which most does.
@@ -458,10 +486,14 @@ impl Inbox {
         }
     }
 
-    /// See [`Channels::is_over`].
+    /// See [`Channels::over`].
+    pub fn over(&self) -> Option<Over> {
+        self.locked()?.over(self.id)
+    }
+
+    /// True if it is ended.
     pub fn is_over(&self) -> bool {
-        let channels = self.locked();
-        channels.is_some_and(|channels| channels.is_over(self.id))
+        self.over().is_some()
     }
 
     fn locked(&self) -> Option<MutexGuard<'_, Channels>> {

@@ -167,7 +167,7 @@ async fn serve(mut stream: TcpStream, keyspace: Arc<Keyspace>) -> std::io::Resul
                 }
                 session.tell(&mut output);
                 session.time_out(&mut output);
-                let is_over = session.refuse_slow(&mut output);
+                let is_over = session.refuse_over(&mut output);
                 stream.write_all(&output).await?;
                 output.clear();
                 if is_over {

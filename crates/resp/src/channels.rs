@@ -68,6 +68,7 @@ pub(crate) fn served(session: u64) -> Arc<Message> {
         matched: None,
         payload: Arc::default(),
         process: 0,
+        is_owed: true,
     })
 }
 
@@ -141,6 +142,7 @@ fn matching_in(
             matched: is_pattern.then(|| name.clone()),
             payload: payload.clone(),
             process: 0,
+            is_owed: false,
         }));
     };
     let address = kind.address(name);

@@ -110,7 +110,7 @@ pub async fn serve(
             true => None,
             false => Some(until.unwrap_or_else(|| tokio::time::Instant::now() + limit)),
         };
-        if session.refuse_slow(&mut output) {
+        if session.refuse_over(&mut output) {
             return outgoing.send(&mut output).await;
         }
         let flight = session.take(&mut receiver.incoming().input);

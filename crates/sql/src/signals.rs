@@ -108,6 +108,7 @@ impl Signals {
             matched: None,
             payload: payload.as_bytes().into(),
             process,
+            is_owed: false,
         };
         self.0.get_or_insert_default().notify(message, memory)
     }

@@ -29,6 +29,7 @@ fn message(channel: &str, payload: &str) -> Arc<Message> {
         matched: None,
         payload: payload.as_bytes().into(),
         process: 7,
+        is_owed: false,
     })
 }
 
@@ -193,13 +194,48 @@ fn a_listener_that_takes_nothing_is_ended_at_the_bound_and_others_are_not() {
     assert!(hub.usage() > 0.9 && counter.woken() == 0 && !slow.is_over());
     hub.durable_to(post(&hub, "a", &payload).unwrap());
     assert_eq!(counter.woken(), 1);
-    assert_eq!(slow.poll(false, &context), Poll::Ready(Event::Over));
+    assert_eq!(
+        slow.poll(false, &context),
+        Poll::Ready(Event::Over(Over::Behind))
+    );
     assert!(slow.take(usize::MAX).is_empty() && slow.channels().is_empty());
     assert_eq!(hub.usage(), bytes as f64 / WAITING_BYTES_MAX as f64);
     // It is ended for good.
     slow.listen(&Listening::To(channel("b")));
     assert_eq!(post(&hub, "b", "1"), None);
     assert_eq!(quick.take(usize::MAX).len(), 1);
+}
+
+#[test]
+fn a_listener_is_ended_when_what_it_waits_for_is_withdrawn() {
+    let hub = Arc::new(Hub::default());
+    let (one, other) = (hub.enter(1), hub.enter(2));
+    let counter = Arc::new(Counter::default());
+    let waker = Waker::from(counter.clone());
+    let context = Context::from_waker(&waker);
+    one.listen(&Listening::To(channel("a")));
+    for name in [channel("a"), channel("b")] {
+        other.listen(&Listening::To(name));
+    }
+    assert_eq!(one.poll(true, &context), Poll::Pending);
+    let owed = |name| {
+        let message = Message::clone(&message(name, "owed"));
+        let is_owed = true;
+        hub.post([Arc::new(Message { is_owed, ..message })].iter())
+    };
+    hub.withdraw(post(&hub, "a", "1").unwrap());
+    let number = owed("b").unwrap();
+    other.listen(&Listening::NoMore(channel("b")));
+    hub.withdraw(number);
+    assert!(!one.is_over() && !other.is_over() && counter.woken() == 0);
+    let number = owed("a").unwrap();
+    other.listen(&Listening::NoMore(channel("a")));
+    post(&hub, "a", "2").unwrap();
+    hub.withdraw(number);
+    assert_eq!(counter.woken(), 1);
+    let over = Event::Over(Over::Withdrawn);
+    assert_eq!(one.poll(true, &context), Poll::Ready(over));
+    assert!(!other.is_over() && one.channels().is_empty());
 }
 
 #[derive(Clone, Debug)]

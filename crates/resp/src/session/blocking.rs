@@ -1,7 +1,7 @@
 //! A client that waits for elements: until it is served, its time is over, or another client unblocks it.
 //!
 //! It is told that it was served as of a message, through the inbox of its session: when the transaction that served it is
-//! durable. Until then it gives no other command.
+//! durable. Until then it gives no other command. If the log fails, so that this is not known, the session ends.
 
 use super::Session;
 use crate::blocking::Place;

@@ -11,7 +11,7 @@ use crate::data::check_key;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
 use bytes::BytesMut;
-use sardonyx_base::channels::{Event, Inbox, Listening, WAITING_BYTES_MAX};
+use sardonyx_base::channels::{Event, Inbox, Listening, Over, WAITING_BYTES_MAX};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -210,7 +210,7 @@ impl Session {
         }
     }
 
-    /// Ready if messages wait for the client, or if it is ended, since it has not taken them. If not, the task is woken then.
+    /// Ready if messages wait for the client, or if it is ended ([`Session::refuse_over`]). If not, the task is woken then.
     pub fn poll_messages(&self, context: &Context<'_>) -> Poll<Event> {
         match &self.listens.inbox {
             Some(inbox) => inbox.poll(true, context),
@@ -218,14 +218,20 @@ impl Session {
         }
     }
 
-    /// Writes why the client is ended, if more messages wait for it than are kept. Then close the connection.
-    pub fn refuse_slow(&self, output: &mut BytesMut) -> bool {
-        let is_over = self.listens.inbox.as_ref().is_some_and(Inbox::is_over);
-        if is_over {
-            let text =
-                format!("ERR more than {WAITING_BYTES_MAX} bytes of messages wait for the client");
-            Reply::Error(text).write(self.version, output);
-        }
-        is_over
+    /// Writes why the client is ended, if it is: more messages wait for it than are kept, or it is not known whether what it
+    /// was served is durable. Then close the connection.
+    pub fn refuse_over(&self, output: &mut BytesMut) -> bool {
+        let text = match self.listens.inbox.as_ref().and_then(Inbox::over) {
+            None => return false,
+            Some(Over::Behind) => {
+                format!("ERR more than {WAITING_BYTES_MAX} bytes of messages wait for the client")
+            }
+            Some(Over::Withdrawn) => {
+                "ERR the client was served, but it is not known whether that is durable: the log failed, or was closed"
+                    .to_string()
+            }
+        };
+        Reply::Error(text).write(self.version, output);
+        true
     }
 }

@@ -3,7 +3,9 @@
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
+use sardonyx_base::channels::{Event, Over};
 use sardonyx_resp::Session;
+use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -144,5 +146,29 @@ fn with_the_third_version_a_client_that_waits_reads_messages_meanwhile() {
     assert_eq!(
         output,
         ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n*3\r\n$1\r\nz\r\n$1\r\nm\r\n,1.5\r\n"
+    );
+}
+
+#[test]
+fn a_client_that_was_served_is_ended_when_the_log_fails() {
+    let world = World::new(1);
+    let (mut one, mut other) = (world.session(), world.session());
+    ask(&mut one, "BLPOP a 0");
+    let context = Context::from_waker(Waker::noop());
+    assert_eq!(one.poll_messages(&context), Poll::Pending);
+    world.disk.crash();
+    assert!(ask(&mut other, "RPUSH a x")[0].starts_with('-'));
+    // What becomes of its post a thread finds out.
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().expect("a runtime");
+    let event = runtime.block_on(poll_fn(|context| one.poll_messages(context)));
+    assert_eq!(event, Event::Over(Over::Withdrawn));
+    assert!(told(&mut one).is_empty());
+    let mut output = BytesMut::new();
+    assert!(one.refuse_over(&mut output));
+    let refused = &answers(&output)[0];
+    assert!(
+        refused.contains("it is not known whether that is durable"),
+        "{refused}"
     );
 }

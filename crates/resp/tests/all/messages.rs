@@ -3,7 +3,7 @@
 
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
-use sardonyx_base::channels::Event;
+use sardonyx_base::channels::{Event, Over};
 use sardonyx_resp::{Failure, Session};
 use std::task::{Context, Poll, Waker};
 
@@ -101,9 +101,12 @@ fn a_client_that_does_not_read_is_ended_at_the_bound_and_one_that_does_is_told_a
         assert_eq!(quick.poll_messages(&context), Poll::Ready(Event::Messages));
         assert!(told(&mut quick).len() > payload.len());
     }
-    assert_eq!(slow.poll_messages(&context), Poll::Ready(Event::Over));
+    assert_eq!(
+        slow.poll_messages(&context),
+        Poll::Ready(Event::Over(Over::Behind))
+    );
     let mut output = BytesMut::new();
-    assert!(slow.refuse_slow(&mut output) && !quick.refuse_slow(&mut output));
+    assert!(slow.refuse_over(&mut output) && !quick.refuse_over(&mut output));
     let text = "-ERR more than 16777216 bytes of messages wait for the client\r\n";
     assert_eq!(output, text);
     assert_eq!(ask(&mut other, "PUBLISH a x"), ":1\r\n");

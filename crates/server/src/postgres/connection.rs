@@ -228,7 +228,7 @@ impl Serving<'_> {
                 },
             };
             match event {
-                Event::Over => return Ok(Err(too_far_behind())),
+                Event::Over(_) => return Ok(Err(too_far_behind())),
                 Event::Messages => {
                     let mut client = Answered {
                         outgoing: &mut self.outgoing,
