@@ -1,31 +1,43 @@
 //! Clients that wait for elements: which wait for which keys, in the order in which they began.
 //!
 //! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]), and is run
-//! again in the transaction that fills one of its keys ([`Blocked::first_of`]), on behalf of its client: so who waited
-//! first is served first, and no other command comes between. The answer is put into the client's [`Place`] when that
-//! transaction commits, and its session is told of it as of a message, when the transaction is durable.
+//! again in the transaction that fills one of its keys, on behalf of its client: clients are served in FIFO order, and no
+//! other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When the transaction
+//! commits the answer is put into the client's [`Place`] ([`Claim::serve`]), and its session is told of it as of a message,
+//! when the transaction is durable.
 //!
-//! Invariants: a client waits at most once; whose place is dropped waits no more, and is served nothing.
+//! Invariants: a client waits at most once. A client whose place is dropped waits no more, and is served nothing. A client
+//! that is claimed is answered by who claimed it: that its time is over, or that another client unblocks it, is noted, and
+//! counts if the claim is dropped, since the transaction is undone. Only who takes a client away answers it, and a session
+//! takes no answer but that of the place that it is told of.
 
+use crate::channels::served;
 use crate::command::Command;
 use crate::command::line::Line;
 use crate::data::{Kind, Live, Room};
 use crate::failure::Failure;
+use crate::pending::Pending;
 use crate::reply::Reply;
+use sardonyx_base::channels::Posting;
+use sardonyx_base::memory::Share;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Clients that wait.
-#[derive(Default)]
 pub(crate) struct Blocked {
     /// How many there are: most transactions ask for nothing else.
     count: AtomicUsize,
     waiting: Mutex<Waiting>,
+    /// The number of the newest place.
+    places: AtomicU64,
+    /// Where sessions are told.
+    posting: Arc<Posting>,
 }
 
 #[derive(Default)]
 struct Waiting {
+    /// By their sessions.
     clients: HashMap<u64, Client>,
     /// The clients that wait for each key, by their numbers in the order in which they began.
     keys: HashMap<Vec<u8>, BTreeMap<u64, u64>>,
@@ -33,18 +45,27 @@ struct Waiting {
 }
 
 struct Client {
+    /// In the order in which clients began to wait.
     number: u64,
-    call: WaitingCall,
+    call: Arc<WaitingCall>,
     place: Weak<Place>,
+    /// The number of the place.
+    at: u64,
+    is_claimed: bool,
+    /// By which answer its wait ends if the claim is dropped.
+    noted: Option<Reply>,
 }
 
 /// A command that waits.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct WaitingCall {
-    pub session: u64,
     pub command: &'static Command,
     pub line: Line,
     pub keys: Vec<Vec<u8>>,
+    /// The most bytes of its answer.
+    pub answer_bytes_max: usize,
+    /// What the answers of its session take.
+    pub pending: Arc<Pending>,
 }
 
 impl WaitingCall {
@@ -63,48 +84,72 @@ impl WaitingCall {
     }
 }
 
+/// The answer to a client that waited.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub reply: Reply,
+    /// The memory that it takes, until it is sent.
+    pub memory: Option<Share>,
+}
+
+impl From<Reply> for Served {
+    fn from(reply: Reply) -> Self {
+        Served {
+            reply,
+            memory: None,
+        }
+    }
+}
+
 /// Where a client waits, until it is dropped.
 pub(crate) struct Place {
     session: u64,
+    number: u64,
     blocked: Arc<Blocked>,
-    answer: Mutex<Option<Reply>>,
+    answer: Mutex<Option<Served>>,
 }
 
 impl Place {
-    /// The session.
-    pub fn session(&self) -> u64 {
-        self.session
-    }
-
     /// Of a session.
     pub fn new(session: u64, blocked: &Arc<Blocked>) -> Arc<Place> {
         Arc::new(Place {
             session,
+            number: blocked.places.fetch_add(1, Ordering::Relaxed),
             blocked: blocked.clone(),
             answer: Mutex::default(),
         })
     }
 
+    /// Its number, which no other place has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The answer, once it is there.
-    pub fn take(&self) -> Option<Reply> {
+    pub fn take(&self) -> Option<Served> {
         let answer = self.answer.lock();
         answer.unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn put(&self, reply: Reply) {
+    fn put(&self, served: Served) {
         let answer = self.answer.lock();
-        *answer.unwrap_or_else(PoisonError::into_inner) = Some(reply);
+        *answer.unwrap_or_else(PoisonError::into_inner) = Some(served);
     }
 
-    /// Ends to wait; false if it was served, or waits no more.
-    pub fn leave(&self) -> bool {
-        self.blocked.remove(self.session)
+    /// Ends to wait, since the time is over. False if it waits no more, or is claimed: then the session is told what
+    /// came of that.
+    pub fn time_out(&self) -> bool {
+        // A session has one place after another: the client may be of the next one.
+        let is_own = |client: &Client| client.at == self.number;
+        let ended = self.blocked.end(self.session, is_own, Reply::NullArray);
+        ended.is_some()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.leave();
+        // The answer is for no client.
+        self.time_out();
     }
 }
 
@@ -112,11 +157,94 @@ impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Place")
             .field("session", &self.session)
+            .field("number", &self.number)
             .finish_non_exhaustive()
     }
 }
 
+/// That a client is being served: nothing else answers it. If this is dropped the client waits on, where it was, unless its
+/// wait was to end meanwhile.
+pub(crate) struct Claim {
+    session: u64,
+    at: u64,
+    call: Arc<WaitingCall>,
+    blocked: Arc<Blocked>,
+}
+
+impl Claim {
+    /// The client's session.
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// The number of the place at which the client waits.
+    pub fn place(&self) -> u64 {
+        self.at
+    }
+
+    /// The transaction commits: the client waits no more, and has its answer. False if its connection was closed meanwhile.
+    pub fn serve(self, served: Served) -> bool {
+        let blocked = &self.blocked;
+        let taken = blocked.take(&mut blocked.locked(), self.session, self.at);
+        // Where it is dropped no lock is held.
+        let place = taken.and_then(|client| client.place.upgrade());
+        place.is_some_and(|place| {
+            place.put(served);
+            true
+        })
+    }
+
+    /// The client waits on, unless its wait was to end. Returns it if it was, with its answer.
+    fn end(&self) -> Option<(Client, Reply)> {
+        let mut waiting = self.blocked.locked();
+        let client = waiting.client(self.session, self.at)?;
+        client.is_claimed = false;
+        let noted = client.noted.take();
+        if noted.is_none() && client.place.strong_count() > 0 {
+            return None;
+        }
+        let client = self.blocked.take(&mut waiting, self.session, self.at)?;
+        Some((client, noted?))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // If it was served it is there no more.
+        if let Some((client, reply)) = self.end() {
+            self.blocked.answer_now(self.session, &client, reply);
+        }
+    }
+}
+
+impl std::fmt::Debug for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Claim")
+            .field("session", &self.session)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Waiting {
+    /// The client of a session, if it waits at the place of this number.
+    fn client(&mut self, session: u64, at: u64) -> Option<&mut Client> {
+        let client = self.clients.get_mut(&session);
+        client.filter(|client| client.at == at)
+    }
+}
+
 impl Blocked {
+    /// None, who will be told by messages that are posted there.
+    pub fn new(posting: Arc<Posting>) -> Blocked {
+        Blocked {
+            count: AtomicUsize::new(0),
+            waiting: Mutex::default(),
+            places: AtomicU64::new(0),
+            posting,
+        }
+    }
+
     /// Whether no client waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -130,58 +258,92 @@ impl Blocked {
         waiting.next += 1;
         for key in &call.keys {
             let clients = waiting.keys.entry(key.clone()).or_default();
-            clients.insert(number, call.session);
+            clients.insert(number, place.session);
         }
         let client = Client {
             number,
-            call,
+            call: Arc::new(call),
             place: Arc::downgrade(place),
+            at: place.number,
+            is_claimed: false,
+            noted: None,
         };
-        waiting.clients.insert(client.call.session, client);
+        waiting.clients.insert(place.session, client);
         self.count.store(waiting.clients.len(), Ordering::Release);
     }
 
-    /// The first client from a number on that waits for a key, and the number behind its own.
-    pub fn first_of(&self, key: &[u8], from: u64) -> Option<(WaitingCall, u64)> {
-        let waiting = self.locked();
-        let (number, session) = waiting.keys.get(key)?.range(from..).next()?;
-        let client = waiting.clients.get(session)?;
-        Some((client.call.clone(), number + 1))
-    }
-
-    /// A client is served: it waits no more. False if it has left.
-    pub fn serve(&self, session: u64, reply: Reply) -> bool {
-        let place = {
-            let waiting = self.locked();
-            let client = waiting.clients.get(&session);
-            client.and_then(|client| client.place.upgrade())
-        };
-        self.remove(session);
-        // Where it is dropped no lock is held.
-        place.is_some_and(|place| {
-            place.put(reply);
-            true
-        })
-    }
-
-    /// Ends the wait of a session by this answer; false if it does not wait.
-    pub fn unblock(&self, session: u64, reply: Reply) -> bool {
-        self.is_there(session) && self.serve(session, reply)
-    }
-
-    /// Whether a client is there to be served.
-    pub fn is_there(&self, session: u64) -> bool {
-        let waiting = self.locked();
-        let client = waiting.clients.get(&session);
-        client.is_some_and(|client| client.place.strong_count() > 0)
-    }
-
-    /// A client waits no more; false if it did not.
-    pub fn remove(&self, session: u64) -> bool {
+    /// Claims the first client from a number on that waits for a key, and is there to be served. Returns the number behind
+    /// its own, too.
+    pub fn claim(self: &Arc<Self>, key: &[u8], from: u64) -> Option<(Claim, u64)> {
         let mut waiting = self.locked();
-        let Some(client) = waiting.clients.remove(&session) else {
+        let Waiting { clients, keys, .. } = &mut *waiting;
+        for (number, session) in keys.get(key)?.range(from..) {
+            let Some(client) = clients.get_mut(session) else {
+                continue;
+            };
+            if client.is_claimed || client.place.strong_count() == 0 {
+                continue;
+            }
+            client.is_claimed = true;
+            let claim = Claim {
+                session: *session,
+                at: client.at,
+                call: client.call.clone(),
+                blocked: self.clone(),
+            };
+            return Some((claim, number + 1));
+        }
+        None
+    }
+
+    /// Ends the wait of a session by this answer, and tells it. False if it does not wait, or is claimed: then its wait ends
+    /// so only if it is not served.
+    pub fn unblock(&self, session: u64, reply: Reply) -> bool {
+        let is_there = |client: &Client| client.place.strong_count() > 0;
+        match self.end(session, is_there, reply) {
+            Some((client, reply)) => self.answer_now(session, &client, reply),
+            None => false,
+        }
+    }
+
+    /// Takes away the client of a session, if it is as wanted. If it is claimed this is noted instead.
+    fn end(
+        &self,
+        session: u64,
+        is_wanted: impl FnOnce(&Client) -> bool,
+        reply: Reply,
+    ) -> Option<(Client, Reply)> {
+        let mut waiting = self.locked();
+        let client = waiting.clients.get_mut(&session)?;
+        if !is_wanted(client) {
+            return None;
+        }
+        if client.is_claimed {
+            // What came first counts.
+            client.noted.get_or_insert(reply);
+            return None;
+        }
+        let at = client.at;
+        Some((self.take(&mut waiting, session, at)?, reply))
+    }
+
+    /// Puts an answer that changes nothing in the place of a client that was taken away, and tells its session. False if
+    /// the client has left.
+    fn answer_now(&self, session: u64, client: &Client, reply: Reply) -> bool {
+        let Some(place) = client.place.upgrade() else {
             return false;
         };
+        place.put(reply.into());
+        if let Some(posted) = self.posting.post([served(session, client.at)].iter()) {
+            posted.durable_alone();
+        }
+        true
+    }
+
+    /// Takes away the client of a session, if it waits at the place of this number.
+    fn take(&self, waiting: &mut Waiting, session: u64, at: u64) -> Option<Client> {
+        waiting.client(session, at)?;
+        let client = waiting.clients.remove(&session)?;
         for key in &client.call.keys {
             if let Some(clients) = waiting.keys.get_mut(key) {
                 clients.remove(&client.number);
@@ -191,7 +353,7 @@ impl Blocked {
             }
         }
         self.count.store(waiting.clients.len(), Ordering::Release);
-        true
+        Some(client)
     }
 
     fn locked(&self) -> MutexGuard<'_, Waiting> {
@@ -219,34 +381,42 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     while let Some(key) = data.filled.get(at).cloned() {
         at += 1;
         let mut from = 0;
-        while let Some((call, behind)) = shared.blocked.first_of(&key, from) {
+        while data.entry(&key)?.is_some()
+            && let Some((claim, behind)) = shared.blocked.claim(&key, from)
+        {
             from = behind;
-            let is_served = data
-                .served
-                .iter()
-                .any(|(session, _)| *session == call.session);
-            if is_served || !shared.blocked.is_there(call.session) {
-                continue;
+            if let Some(served) = run(data, &key, &claim.call)? {
+                data.served.push((claim, served));
             }
-            let Some(run) = call.command.run else {
-                continue;
-            };
-            let reply = match run(data, &call.line_for(&key)) {
-                // What came is of another kind, or was taken.
-                Ok(Reply::Null | Reply::NullArray) => match data.entry(&key)? {
-                    Some(_) => continue,
-                    None => break,
-                },
-                Ok(reply) => reply,
-                Err(failure) if failure.undoes() => return Err(failure),
-                Err(Failure::WrongType) if waits_for_another_kind(data, &key, &call)? => continue,
-                Err(failure) => Reply::Error(failure.to_string()),
-            };
-            data.served.push((call.session, reply));
         }
     }
     data.room = own;
     Ok(())
+}
+
+/// Runs a command that waits, for a key that came. `None` if that is not what it waits for. What it fails by is its client's
+/// answer, and undoes what it has done, but not what let the key come.
+fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option<Served>, Failure> {
+    let Some(run) = call.command.run else {
+        return Ok(None);
+    };
+    data.room
+        .renew(call.answer_bytes_max, call.pending.memory());
+    let (mark, filled) = (data.state.mark(), data.filled.len());
+    let reply = run(data, &call.line_for(key));
+    let reply = reply.and_then(|reply| data.room.check().map(|()| reply));
+    let memory = data.room.renew(0, call.pending.memory());
+    if reply.as_ref().is_err_and(Failure::undoes) {
+        data.state.return_to(mark)?;
+        data.filled.truncate(filled);
+    }
+    data.state.release(mark)?;
+    match reply {
+        Ok(Reply::Null | Reply::NullArray) => Ok(None),
+        Ok(reply) => Ok(Some(Served { reply, memory })),
+        Err(Failure::WrongType) if waits_for_another_kind(data, key, call)? => Ok(None),
+        Err(failure) => Ok(Some(Reply::Error(failure.to_string()).into())),
+    }
 }
 
 /// Whether what came is not what a command takes elements from.
@@ -263,43 +433,4 @@ fn waits_for_another_kind(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_waited_first_is_first_and_whose_place_is_dropped_waits_no_more() {
-        let blocked = Arc::<Blocked>::default();
-        let wait = |session, keys: &[&str]| {
-            let place = Place::new(session, &blocked);
-            let call = WaitingCall {
-                session,
-                command: crate::command::find(b"blpop").unwrap(),
-                line: Line::of(&[b"blpop"]),
-                keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
-            };
-            blocked.wait(call, &place);
-            place
-        };
-        assert!(blocked.is_empty());
-        let (one, two, three) = (wait(1, &["a", "b"]), wait(2, &["b"]), wait(3, &["b", "a"]));
-        let order = |key: &[u8]| {
-            let (mut from, mut order) = (0, Vec::new());
-            while let Some((call, behind)) = blocked.first_of(key, from) {
-                order.push(call.session);
-                from = behind;
-            }
-            order
-        };
-        assert_eq!((order(b"a"), order(b"b")), (vec![1, 3], vec![1, 2, 3]));
-        drop(two);
-        assert_eq!(order(b"b"), [1, 3]);
-        assert!(blocked.serve(1, Reply::Ok) && !blocked.serve(1, Reply::Ok));
-        assert_eq!((one.take(), one.take()), (Some(Reply::Ok), None));
-        assert!(!one.leave() && three.leave());
-        assert!(blocked.is_empty() && order(b"a").is_empty());
-        assert!(!blocked.unblock(3, Reply::Null));
-        let four = wait(4, &["a"]);
-        assert!(blocked.unblock(4, Reply::Null));
-        assert_eq!(four.take(), Some(Reply::Null));
-    }
-}
+mod tests;

@@ -18,6 +18,9 @@ const SENT_BYTES_MAX: usize = 64 << 20;
 /// A message counts for so many bytes, besides its own.
 const EACH_BYTES: usize = 256;
 
+/// The first byte of the name to which a session that waits listens.
+const SERVED: u8 = b'w';
+
 /// What a client listens to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -56,20 +59,28 @@ impl Kind {
 
 /// The hub's channel of a session that waits for elements: it is told there that it was served.
 pub(crate) fn served_address(session: u64) -> Arc<[u8]> {
-    let mut address = vec![b'w'];
+    let mut address = vec![SERVED];
     address.extend(session.to_be_bytes());
     address.into()
 }
 
-/// That a session was served.
-pub(crate) fn served(session: u64) -> Arc<Message> {
+/// That a session was served while it waited at the place of this number.
+pub(crate) fn served(session: u64, place: u64) -> Arc<Message> {
     Arc::new(Message {
         channel: served_address(session)[..].into(),
         matched: None,
-        payload: Arc::default(),
+        payload: place.to_be_bytes().into(),
         process: 0,
         is_owed: true,
     })
+}
+
+/// The number of the place that a session was served at, if that is what a message says.
+pub(crate) fn served_place(message: &Message) -> Option<u64> {
+    match message.channel.first() {
+        Some(&SERVED) => message.payload[..].try_into().ok().map(u64::from_be_bytes),
+        _ => None,
+    }
 }
 
 /// Where messages are posted, which does not keep the tables open.
@@ -205,9 +216,9 @@ impl Messages {
         Ok(())
     }
 
-    /// Adds that a session was served.
-    pub fn add_served(&mut self, session: u64) {
-        self.messages.push(served(session));
+    /// Adds that a session was served while it waited at the place of this number.
+    pub fn add_served(&mut self, session: u64, place: u64) {
+        self.messages.push(served(session, place));
     }
 
     /// A mark behind those that there are.

@@ -84,6 +84,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// With these tables, and nothing done yet. Those that another program has open are none of ours.
     pub(crate) fn new(numbers: Numbers, tables: Weak<Tables>) -> Shared {
+        let posting = posting(tables);
         Shared {
             numbers,
             ids: AtomicU64::new(0),
@@ -91,8 +92,8 @@ impl Shared {
             cursors: Mutex::default(),
             hashes: RandomState::new(),
             places: Places::new(),
-            blocked: Arc::default(),
-            posting: posting(tables),
+            blocked: Arc::new(Blocked::new(posting.clone())),
+            posting,
             #[cfg(feature = "lua")]
             scripts: crate::scripts::Scripts::default(),
             sessions: AtomicU64::new(0),

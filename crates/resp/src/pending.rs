@@ -52,7 +52,12 @@ impl Pending {
 
     /// The same beside a long transaction: what is gathered there is counted while it is gathered.
     pub fn counted_room(&self, most: usize) -> Room {
-        Room::counted(most, Share::of(self.budget.clone()))
+        Room::counted(most, self.memory())
+    }
+
+    /// A part of what the answers of all sessions take: nothing yet.
+    pub fn memory(&self) -> Share {
+        Share::of(self.budget.clone())
     }
 
     #[cold]

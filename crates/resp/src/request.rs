@@ -10,7 +10,7 @@ use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
 use crate::command::{CALLS, Command, FAST, MORE, popping};
-use crate::data::{Data, KEYS, Room, Seen, State};
+use crate::data::{Data, KEYS, Seen, State};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
@@ -22,8 +22,9 @@ use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::channels::Posting;
 use sardonyx_base::random::Random;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A command on data with what runs it.
 #[derive(Clone, Debug)]
@@ -65,8 +66,8 @@ pub(crate) struct Request {
     pub answer_bytes_max: usize,
     /// What the answers of its session take.
     pub pending: Arc<Pending>,
-    /// Where its client waits, if the command finds nothing.
-    pub place: Option<Arc<Place>>,
+    /// Where its client waits, if the command finds nothing. The session has the place: a request may outlive its answer.
+    pub place: Option<Weak<Place>>,
 }
 
 /// The answer to a request.
@@ -202,7 +203,7 @@ impl Commands {
             Some(_) => request.pending.counted_room(request.answer_bytes_max),
             None => request.pending.room(request.answer_bytes_max),
         };
-        let room_of_served = Room::new(request.answer_bytes_max);
+        let room_of_served = OnceCell::new();
         let mut data = Data {
             state,
             shared: &self.shared,
@@ -222,7 +223,8 @@ impl Commands {
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
         if !data.filled.is_empty() {
-            S::serve(&mut data, &room_of_served)?;
+            let new = || request.pending.counted_room(request.answer_bytes_max);
+            S::serve(&mut data, room_of_served.get_or_init(new))?;
         }
         let Data {
             committed,
@@ -234,17 +236,18 @@ impl Commands {
         // If there is no memory for the answer, what it is the answer to has not happened.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
-        for (session, reply) in served {
-            if self.shared.blocked.serve(session, reply) {
-                messages.add_served(session);
+        for (claim, served) in served {
+            let (session, place) = (claim.session(), claim.place());
+            if claim.serve(served) {
+                messages.add_served(session, place);
             }
         }
         if let (What::One(call), Some(place)) = (&request.what, &request.place)
             && matches!(reply, Reply::Null | Reply::NullArray)
+            && let Some(place) = place.upgrade()
         {
-            self.shared
-                .blocked
-                .wait(call.waiting(place.session()), place);
+            let call = call.waiting(request);
+            self.shared.blocked.wait(call, &place);
             return Ok((Answer::Waits, messages));
         }
         Ok((Answer::Reply(reply), messages))
@@ -336,12 +339,13 @@ impl Call {
     }
 
     /// The same as it waits for its keys.
-    fn waiting(&self, session: u64) -> WaitingCall {
+    fn waiting(&self, request: &Request) -> WaitingCall {
         WaitingCall {
-            session,
             command: self.command,
             line: self.line.clone().by_itself(),
             keys: popping::waited_keys(self.command, &self.line),
+            answer_bytes_max: request.answer_bytes_max,
+            pending: request.pending.clone(),
         }
     }
 
@@ -384,11 +388,11 @@ fn run_all<'t, S: State>(
                 continue;
             }
         };
+        let messages = data.messages.mark();
         replies.push(match call.run(data) {
             Ok(reply) => reply,
             Err(failure) if failure.undoes() => {
                 return Err(Failure::Said(format!(
-        let messages = data.messages.mark();
                     "EXECABORT Transaction discarded: {failure} (in '{}')",
                     call.command.name
                 )));

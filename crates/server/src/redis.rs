@@ -173,6 +173,7 @@ pub async fn serve(
                 _ = poll_fn(|context| session.poll_messages(context)) => {
                     session.tell(&mut output);
                     outgoing.send(&mut output).await?;
+                    session.sent();
                     continue;
                 }
                 () = of_limit(session.wait_limit()) => {
@@ -201,7 +202,6 @@ pub async fn serve(
     }
 }
 
-/// Until a client has waited for so long.
 /// Bytes of a client, up to a bound while it waits for others.
 async fn receive(receiver: &mut Receiver, waits: bool) -> io::Result<Received> {
     match waits {
@@ -210,6 +210,7 @@ async fn receive(receiver: &mut Receiver, waits: bool) -> io::Result<Received> {
     }
 }
 
+/// Until a client has waited for so long.
 async fn of_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,

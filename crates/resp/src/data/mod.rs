@@ -24,10 +24,10 @@ pub(crate) use state::{Live, State};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
+use crate::blocking::{Claim, Served};
 use crate::channels::Messages;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
-use crate::reply::Reply;
 use crate::request::Caller;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
@@ -99,7 +99,7 @@ pub(crate) struct Data<'t, S> {
     /// Lists and sorted sets that came, while clients wait for some.
     pub filled: Vec<Vec<u8>>,
     /// The clients that were served of them, with their answers.
-    pub served: Vec<(u64, Reply)>,
+    pub served: Vec<(Claim, Served)>,
 }
 
 impl<S> Data<'_, S> {

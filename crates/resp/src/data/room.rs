@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 /// Room for an answer; for all those of an `EXEC` together.
 #[derive(Debug)]
 pub(crate) struct Room {
-    most: usize,
+    most: Cell<usize>,
     /// None: there was not enough.
     left: Cell<Option<usize>>,
     /// Why there is no more, if that is not the bound of an answer.
@@ -32,7 +32,7 @@ impl Room {
     /// For so many bytes.
     pub fn new(most: usize) -> Room {
         Room {
-            most,
+            most: Cell::new(most),
             left: Cell::new(Some(most)),
             memory: Cell::new(None),
             share: None,
@@ -55,6 +55,15 @@ impl Room {
         }
     }
 
+    /// The same room for another answer, of at most so many bytes. Returns the memory of the one before.
+    pub fn renew(&self, most: usize, memory: Share) -> Option<Share> {
+        self.most.set(most);
+        self.left.set(Some(most));
+        self.memory.set(None);
+        let share = self.share.as_ref();
+        share.map(|share| share.replace(memory))
+    }
+
     /// Takes room for a value of so many bytes. Returns whether there was enough, for what gathers to stop.
     #[inline]
     pub fn take(&self, bytes: usize) -> bool {
@@ -62,7 +71,7 @@ impl Room {
         let left = self.left.get().and_then(|left| left.checked_sub(bytes));
         self.left.set(left);
         match (left, &self.share) {
-            (Some(left), Some(share)) => self.cover(self.most - left, share),
+            (Some(left), Some(share)) => self.cover(self.most.get() - left, share),
             (left, _) => left.is_some(),
         }
     }
@@ -89,7 +98,7 @@ impl Room {
         match (self.left.get(), self.memory.get()) {
             (Some(_), _) => Ok(()),
             (None, Some(memory)) => Err(Failure::Memory(memory)),
-            (None, None) => Err(Failure::AnswerBytes(self.most)),
+            (None, None) => Err(Failure::AnswerBytes(self.most.get())),
         }
     }
 }

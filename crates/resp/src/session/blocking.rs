@@ -4,8 +4,8 @@
 //! durable. Until then it gives no other command. If the log fails, so that this is not known, the session ends.
 
 use super::Session;
-use crate::blocking::Place;
-use crate::channels::{served, served_address};
+use crate::blocking::{Place, Served};
+use crate::channels::served_address;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{BLOCKING, Command, popping};
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::What;
 use bytes::BytesMut;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// What a session waits for.
@@ -40,9 +40,11 @@ impl Session {
         };
     }
 
-    pub(super) fn place_of(&self, what: &What) -> Option<Arc<Place>> {
+    pub(super) fn place_of(&self, what: &What) -> Option<Weak<Place>> {
         match what {
-            What::One(call) if call.command.is(BLOCKING) => self.waits.place.clone(),
+            What::One(call) if call.command.is(BLOCKING) => {
+                self.waits.place.as_ref().map(Arc::downgrade)
+            }
             _ => None,
         }
     }
@@ -63,27 +65,35 @@ impl Session {
         Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
     }
 
-    /// Writes that there is nothing, if the time of a client that waits is over. If it was served meanwhile, it waits until
-    /// that is durable.
+    /// Writes that there is nothing, if the time of a client that waits is over. If it was served, or is being served, it
+    /// waits until that is durable, or undone.
     pub fn time_out(&mut self, output: &mut BytesMut) {
         if self.wait_limit().is_none_or(|left| !left.is_zero()) {
             return;
         }
         self.waits.until = None;
-        if self.waits.place.as_ref().is_some_and(|place| place.leave()) {
+        if self
+            .waits
+            .place
+            .as_ref()
+            .is_some_and(|place| place.time_out())
+        {
             Reply::NullArray.write(self.version, output);
             self.waits = Waits::default();
         }
     }
 
-    /// Writes the answer of a client that was served.
-    pub(super) fn tell_served(&mut self, output: &mut BytesMut) {
-        let Some(reply) = self.waits.place.as_ref().and_then(|place| place.take()) else {
+    /// Writes the answer of a client that was served while it waited at the place of this number.
+    pub(super) fn tell_served(&mut self, place: u64, output: &mut BytesMut) {
+        // What is said of a place that the session has left is not about the one that it has.
+        let place = (self.waits.place.as_ref()).filter(|own| own.number() == place);
+        let Some(Served { reply, memory }) = place.and_then(|place| place.take()) else {
             return;
         };
         self.errors += u64::from(reply.is_error());
         reply.write(self.version, output);
         self.waits = Waits::default();
+        self.told = memory;
     }
 
     /// `CLIENT UNBLOCK`.
@@ -107,12 +117,8 @@ impl Session {
                 ));
             }
         };
-        let shared = self.keyspace.shared();
         let id = u64::try_from(id).unwrap_or(0);
-        let is_unblocked = shared.blocked.unblock(id, reply);
-        if is_unblocked && let Some(posted) = shared.posting.post([served(id)].iter()) {
-            posted.durable_alone();
-        }
-        Ok(Reply::flag(is_unblocked))
+        let blocked = &self.keyspace.shared().blocked;
+        Ok(Reply::flag(blocked.unblock(id, reply)))
     }
 }

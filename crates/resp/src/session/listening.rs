@@ -4,7 +4,7 @@
 //! told of messages behind the answers of a flight, and whenever it waits for the client ([`Session::tell`]).
 
 use super::Session;
-use crate::channels::{Kind, told};
+use crate::channels::{Kind, served_place, told};
 use crate::command::line::Line;
 use crate::command::{ALL_KEYS, ALONE, Command, MESSAGES, NO_KEYS, NO_SCRIPT, subcommands};
 use crate::data::check_key;
@@ -205,7 +205,11 @@ impl Session {
         for message in inbox.take(TOLD_BYTES) {
             match told(&message) {
                 Some(told) => told.write(self.version, output),
-                None => self.tell_served(output),
+                None => {
+                    if let Some(place) = served_place(&message) {
+                        self.tell_served(place, output);
+                    }
+                }
             }
         }
     }

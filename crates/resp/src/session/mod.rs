@@ -121,6 +121,8 @@ pub struct Session {
     waits: Waits,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
+    /// The memory of the answer to a client that waited, until it is sent.
+    told: Option<Share>,
     random: Random,
     errors: u64,
     pending: Arc<Pending>,
@@ -209,6 +211,7 @@ impl Session {
             listens: Listens::default(),
             waits: Waits::default(),
             executed: None,
+            told: None,
             random: Random::new(seed),
             errors: 0,
             pending: Arc::new(Pending::new(
@@ -349,6 +352,7 @@ impl Session {
         // What was answered before is sent.
         self.pending.release();
         self.executed = None;
+        self.told = None;
         let now = self.options.clock.now();
         let mut requests = Vec::with_capacity(flight.len());
         let mut planned = Vec::with_capacity(flight.len());
@@ -430,6 +434,7 @@ impl Session {
 
     /// What was written is sent: its memory is free.
     pub fn sent(&mut self) {
+        self.told = None;
         self.pending.release();
     }
 
@@ -522,12 +527,12 @@ impl Session {
             return Err(command.wrong_arguments());
         }
         subcommands::check(command, line)?;
+        let is_for_admin = is_for_admin(command, line);
         let is_allowed = match self.permission {
             Some(Permission::Nothing) => {
                 let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
                 let is_of_connection =
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
-        let is_for_admin = is_for_admin(command, line);
                 is_of_connection && !tells_of_keys && !is_for_admin
             }
             // Who may only read begins no checkpoint, either.
@@ -580,17 +585,17 @@ fn says_who(line: &Line) -> bool {
     command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
 }
 
-/// Whether a command may wait.
-fn may_wait(line: &Line) -> bool {
-    let command = command::find(line.part(0));
-    command.is_some_and(|command| command.is(BLOCKING))
-}
 /// Whether a command is for who looks after the server. As in Redis, `CLIENT UNBLOCK` is: it ends what another client waits
 /// for.
 fn is_for_admin(command: &Command, line: &Line) -> bool {
     command.is(ADMIN) || command.name == "client" && is(line.part(1), "unblock")
 }
 
+/// Whether a command may wait.
+fn may_wait(line: &Line) -> bool {
+    let command = command::find(line.part(0));
+    command.is_some_and(|command| command.is(BLOCKING))
+}
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
 ///

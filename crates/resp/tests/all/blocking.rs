@@ -3,9 +3,16 @@
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
+use sardonyx::low_level::Committed;
+use sardonyx::{Options, Shape, Transaction};
 use sardonyx_base::channels::{Event, Over};
-use sardonyx_resp::Session;
+use sardonyx_base::memory::Budget;
+use sardonyx_resp::{
+    Called, Failure, FunctionCall, Functions, Keyspace, Listed, Reply, Session, SessionOptions,
+    Within,
+};
 use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -45,7 +52,7 @@ fn a_client_waits_until_its_time_is_over_and_no_longer() {
 }
 
 #[test]
-fn a_client_that_is_gone_waits_no_more_and_the_next_one_is_served() {
+fn a_client_that_has_left_waits_no_more_and_the_next_one_is_served() {
     let world = World::new(1);
     let (mut one, mut two, mut other) = (world.session(), world.session(), world.session());
     ask(&mut one, "BLPOP a 0");
@@ -149,6 +156,133 @@ fn with_the_third_version_a_client_that_waits_reads_messages_meanwhile() {
     );
 }
 
+/// An act of a test in the transaction that serves a client, when the client's command has run and the transaction has not
+/// committed.
+type Act = Box<dyn FnOnce() + Send>;
+
+/// The function `cross`, which does it.
+#[derive(Default)]
+struct Crossing(Mutex<Option<Act>>);
+
+impl Functions for Crossing {
+    fn call(
+        &self,
+        _: &FunctionCall<'_>,
+        _: &mut Transaction<'_>,
+    ) -> Result<Option<Called>, Failure> {
+        let act = self.0.lock().expect("one thread").take();
+        Ok(Some(Called {
+            reply: Reply::Ok,
+            committed: act.map(|act| act as Box<dyn FnOnce()>),
+        }))
+    }
+
+    fn read(&self, _: &FunctionCall<'_>, _: &Committed) -> Result<Option<Reply>, Failure> {
+        Ok(None)
+    }
+
+    fn has(&self, _: &[u8], _: &Within<'_, '_>) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    fn may_take_long(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn list(&self) -> Result<Vec<Listed>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn an_end_that_comes_while_a_client_is_served_loses_no_element() {
+    for unblocks in [false, true] {
+        for commits in [true, false] {
+            let case = format!("unblocks: {unblocks}, commits: {commits}");
+            let world = World::new(1);
+            let crossing = Arc::new(Crossing::default());
+            let options = SessionOptions {
+                functions: Some(crossing.clone()),
+                ..SessionOptions::default()
+            };
+            let one = Arc::new(Mutex::new(world.session()));
+            let (mut other, mut third) = (world.session_with(options), world.session());
+            let id = {
+                let mut one = one.lock().expect("one thread");
+                assert!(ask(&mut one, "BLPOP a 1").is_empty());
+                one.id()
+            };
+            let (waiting, clock) = (one.clone(), world.clock.0.clone());
+            let act = move || {
+                if unblocks {
+                    let unblocked = ask(&mut third, &format!("CLIENT UNBLOCK {id}"));
+                    assert_eq!(unblocked, [":0"]);
+                } else {
+                    clock.fetch_add(1000, std::sync::atomic::Ordering::Relaxed);
+                    let mut one = waiting.lock().expect("one thread");
+                    assert!(told(&mut one).is_empty() && one.waits_for_elements());
+                }
+                assert!(commits, "it is undone");
+            };
+            *crossing.0.lock().expect("one thread") = Some(Box::new(act));
+            ask(&mut other, "MULTI");
+            ask(&mut other, "RPUSH a x");
+            ask(&mut other, "FCALL cross 0");
+            let executed = ask(&mut other, "EXEC");
+            assert_eq!(
+                executed[0].starts_with("-ERR the command panicked"),
+                !commits,
+                "{case}"
+            );
+            let mut one = one.lock().expect("one thread");
+            let answer = if commits { "[\"a\" \"x\"]" } else { "nil" };
+            assert_eq!(told(&mut one), [answer], "{case}");
+            assert!(!one.waits_for_elements(), "{case}");
+            // It is in no other wait, and takes nothing more.
+            assert_eq!(ask(&mut other, "RPUSH a y"), [":1"], "{case}");
+            assert_eq!(ask(&mut other, "LLEN a"), [":1"], "{case}");
+            assert!(told(&mut one).is_empty(), "{case}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_too_large_for_a_client_is_its_own_error_and_the_next_one_is_served() {
+    let world = World::new(1);
+    let memory = Arc::new(Budget::default());
+    let bounded = |bytes| SessionOptions {
+        answer_bytes_max: bytes,
+        memory: memory.clone(),
+        ..SessionOptions::default()
+    };
+    let (mut small, mut large) = (
+        world.session_with(bounded(100_000)),
+        world.session_with(bounded(1 << 20)),
+    );
+    let (mut last, mut other) = (world.session(), world.session());
+    let element = "x".repeat(1000);
+    for _ in 0..200 {
+        ask(&mut other, &format!("RPUSH big {element}"));
+    }
+    for session in [&mut small, &mut large] {
+        let waits = ask(session, "BLMPOP 0 1 a LEFT COUNT 1000000000");
+        assert!(waits.is_empty());
+    }
+    ask(&mut last, "BLPOP a 0");
+    assert_eq!(ask(&mut other, "RENAME big a"), ["+OK"]);
+    let refused =
+        "-ERR more than 100000 bytes would be gathered for the answer: ask for less at once";
+    assert_eq!(told(&mut small), [refused]);
+    // The next one has all, which counts until it is sent.
+    assert!(memory.taken() > 200_000);
+    assert!(told(&mut large)[0].len() > 200_000);
+    large.sent();
+    assert_eq!(memory.taken(), 0);
+    assert!(told(&mut last).is_empty() && last.waits_for_elements());
+    assert_eq!(ask(&mut other, "RPUSH a y"), [":1"]);
+    assert_eq!(told(&mut last), ["[\"a\" \"y\"]"]);
+}
+
 #[test]
 fn a_client_that_was_served_is_ended_when_the_log_fails() {
     let world = World::new(1);
@@ -171,4 +305,40 @@ fn a_client_that_was_served_is_ended_when_the_log_fails() {
         refused.contains("it is not known whether that is durable"),
         "{refused}"
     );
+}
+
+#[test]
+fn with_a_pipeline_a_client_waits_on_when_its_command_before_is_forgotten() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let pipelined = Shape::Pipelined {
+        input_threads: 1,
+        output_threads: 1,
+    };
+    let tables = Options::new()
+        .shape(pipelined)
+        .open_tables(directory.path().join("x.sdx"))
+        .expect("opens");
+    let keyspace = Keyspace::open(Arc::new(tables)).expect("opens");
+    let session = || Session::new(keyspace.clone(), SessionOptions::default());
+    let (mut one, mut other) = (session(), session());
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().expect("a runtime");
+    let ask = |session: &mut Session, text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        let (mut input, mut output) = (BytesMut::from(&encode(&words)[..]), BytesMut::new());
+        let flight = session.take(&mut input).expect("a command");
+        runtime.block_on(session.run(flight, &mut output));
+        answers(&output)
+    };
+    for round in 0..50 {
+        // Its job is dropped at some time behind the answer.
+        assert_eq!(ask(&mut other, "RPUSH a x"), [":1"]);
+        assert_eq!(ask(&mut one, "BLPOP a 0"), ["[\"a\" \"x\"]"]);
+        assert!(ask(&mut one, "BLPOP b 0").is_empty());
+        assert_eq!(ask(&mut other, "SET k v"), ["+OK"]);
+        assert_eq!(ask(&mut other, &format!("RPUSH b {round}")), [":1"]);
+        let event = runtime.block_on(poll_fn(|context| one.poll_messages(context)));
+        assert_eq!(event, Event::Messages);
+        assert_eq!(told(&mut one), [format!("[\"b\" \"{round}\"]")]);
+    }
 }
