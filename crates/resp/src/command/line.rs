@@ -83,17 +83,9 @@ pub struct Line {
 impl Line {
     /// Of these parts.
     pub fn of(parts: &[&[u8]]) -> Line {
-        let mut bytes = BytesMut::new();
-        let mut places = SmallVec::new();
-        for part in parts {
-            let start = bytes.len() as u32;
-            bytes.extend_from_slice(part);
-            places.push(start..bytes.len() as u32);
-        }
-        Line {
-            bytes: bytes.freeze(),
-            parts: places,
-        }
+        let mut gathered = Gathered::default();
+        parts.iter().for_each(|part| gathered.push(part));
+        gathered.line()
     }
 
     /// How many parts there are; at least one.
@@ -137,6 +129,30 @@ impl Line {
         self.parts.shrink_to_fit();
         self.bytes = Bytes::copy_from_slice(&self.bytes);
         self
+    }
+}
+
+/// A command whose parts come one by one. Together they have less than 4 GiB.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    bytes: BytesMut,
+    parts: SmallVec<[Range<u32>; 6]>,
+}
+
+impl Gathered {
+    /// One more part.
+    pub fn push(&mut self, part: &[u8]) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(part);
+        self.parts.push(start..self.bytes.len() as u32);
+    }
+
+    /// The command.
+    pub fn line(self) -> Line {
+        Line {
+            bytes: self.bytes.freeze(),
+            parts: self.parts,
+        }
     }
 }
 

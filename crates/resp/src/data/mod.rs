@@ -20,6 +20,8 @@ pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
 pub(crate) use places::{KEYS, Places};
 pub(crate) use room::Room;
+#[cfg(feature = "lua")]
+pub(crate) use room::Spent;
 pub(crate) use state::{Live, State};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;

@@ -12,6 +12,7 @@ use crate::pending::SMALL_BYTES;
 use crate::reply::Reply;
 use sardonyx_base::memory::{Exhausted, Share};
 use std::cell::{Cell, RefCell};
+use std::time::Instant;
 
 /// Room for an answer; for all those of an `EXEC` together.
 #[derive(Debug)]
@@ -23,6 +24,17 @@ pub(crate) struct Room {
     memory: Cell<Option<Exhausted>>,
     /// The memory that is taken, where others take some at the same time.
     share: Option<RefCell<Share>>,
+    #[cfg_attr(not(feature = "lua"), expect(dead_code))]
+    pub scripts: Cell<Spent>,
+}
+
+/// What the scripts of a transaction have taken together.
+#[derive(Clone, Copy, Default, Debug)]
+#[cfg_attr(not(feature = "lua"), expect(dead_code))]
+pub(crate) struct Spent {
+    pub steps: i64,
+    /// When the first began.
+    pub since: Option<Instant>,
 }
 
 /// What is gathered takes its bytes twice: as values, and as the answer that is made of them.
@@ -36,6 +48,7 @@ impl Room {
             left: Cell::new(Some(most)),
             memory: Cell::new(None),
             share: None,
+            scripts: Cell::default(),
         }
     }
 

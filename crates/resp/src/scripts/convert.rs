@@ -1,5 +1,7 @@
 //! Answers as values of Lua, and values of Lua as answers, by Redis' rules.
 
+use super::library::stopped;
+use super::limits::{Limits, Stop, VALUE_STEPS};
 use crate::data::Room;
 use crate::failure::Failure;
 use crate::number::push_float;
@@ -10,8 +12,21 @@ use mlua::{Lua, Table, Value};
 const DEPTH_MAX: usize = 200;
 
 /// An answer as a script that asked for this version of the protocol finds it.
-pub(super) fn value_of(lua: &Lua, reply: &Reply, is_new: bool) -> mlua::Result<Value> {
-    let string = |bytes: &[u8]| Ok(Value::String(lua.create_string(bytes)?));
+pub(super) fn value_of(
+    lua: &Lua,
+    reply: &Reply,
+    is_new: bool,
+    limits: &Limits,
+) -> mlua::Result<Value> {
+    limits
+        .take(VALUE_STEPS)
+        .map_err(|stop| stopped(lua, stop))?;
+    let string = |bytes: &[u8]| {
+        limits
+            .work(bytes.len())
+            .map_err(|stop| stopped(lua, stop))?;
+        Ok(Value::String(lua.create_string(bytes)?))
+    };
     match reply {
         Reply::Ok => field(lua, "ok", string(b"OK")?),
         Reply::Simple(text) => field(lua, "ok", string(text.as_bytes())?),
@@ -32,33 +47,36 @@ pub(super) fn value_of(lua: &Lua, reply: &Reply, is_new: bool) -> mlua::Result<V
         Reply::Null | Reply::NullArray if is_new => Ok(Value::Nil),
         Reply::Null | Reply::NullArray => Ok(Value::Boolean(false)),
         Reply::Array(items) | Reply::Push(items) | Reply::Several(items) => {
-            array(lua, items.iter(), is_new)
+            array(lua, items.iter(), is_new, limits)
         }
         Reply::Set(items) if is_new => {
             let set = lua.create_table()?;
             for item in items {
-                set.raw_set(value_of(lua, item, is_new)?, true)?;
+                set.raw_set(value_of(lua, item, is_new, limits)?, true)?;
             }
             field(lua, "set", Value::Table(set))
         }
-        Reply::Set(items) => array(lua, items.iter(), is_new),
+        Reply::Set(items) => array(lua, items.iter(), is_new, limits),
         Reply::Map(pairs) if is_new => {
             let map = lua.create_table()?;
             for (key, value) in pairs {
-                map.raw_set(value_of(lua, key, is_new)?, value_of(lua, value, is_new)?)?;
+                map.raw_set(
+                    value_of(lua, key, is_new, limits)?,
+                    value_of(lua, value, is_new, limits)?,
+                )?;
             }
             field(lua, "map", Value::Table(map))
         }
         Reply::Pairs(pairs) if is_new => {
             let list = lua.create_table()?;
             for (key, value) in pairs {
-                list.raw_push(array(lua, [key, value].into_iter(), is_new)?)?;
+                list.raw_push(array(lua, [key, value].into_iter(), is_new, limits)?)?;
             }
             Ok(Value::Table(list))
         }
         Reply::Map(pairs) | Reply::Pairs(pairs) => {
             let items = pairs.iter().flat_map(|(key, value)| [key, value]);
-            array(lua, items, is_new)
+            array(lua, items, is_new, limits)
         }
         Reply::Verbatim(text) if is_new => {
             let inner = lua.create_table()?;
@@ -82,32 +100,32 @@ fn array<'r>(
     lua: &Lua,
     items: impl Iterator<Item = &'r Reply>,
     is_new: bool,
+    limits: &Limits,
 ) -> mlua::Result<Value> {
     let table = lua.create_table()?;
     for (place, item) in items.enumerate() {
-        table.raw_set(place + 1, value_of(lua, item, is_new)?)?;
+        table.raw_set(place + 1, value_of(lua, item, is_new, limits)?)?;
     }
     Ok(Value::Table(table))
 }
 
-/// What a script returned, as an answer.
-pub(super) fn reply_of(value: &Value, is_new: bool, room: &Room) -> Result<Reply, Failure> {
-    reply_at(value, is_new, room, 0)
-}
-
-fn reply_at(value: &Value, is_new: bool, room: &Room, depth: usize) -> Result<Reply, Failure> {
-    if depth > DEPTH_MAX {
-        return Ok(Reply::Error("ERR reached lua stack limit".into()));
+/// What a script returned, as an answer. A table that is in several places is made an answer in each, which takes room
+/// and steps each time.
+///
+/// # Errors
+/// The answer's bound; the script's.
+pub(super) fn reply_of(
+    value: &Value,
+    is_new: bool,
+    room: &Room,
+    limits: &Limits,
+) -> Result<Reply, Failure> {
+    Answered {
+        is_new,
+        room,
+        limits,
     }
-    Ok(match value {
-        Value::String(text) => bulk(&text.as_bytes(), room)?,
-        Value::Integer(number) => Reply::Int(*number),
-        Value::Number(number) => Reply::Int(truncated(*number)),
-        Value::Boolean(value) if is_new => Reply::Bool(*value),
-        Value::Boolean(true) => Reply::Int(1),
-        Value::Table(table) => of_table(table, is_new, room, depth)?,
-        _ => Reply::Null,
-    })
+    .value(value, 0)
 }
 
 /// As processors make whole numbers of floats: the least one of what is none.
@@ -119,63 +137,99 @@ fn truncated(number: f64) -> i64 {
     }
 }
 
-fn bulk(bytes: &[u8], room: &Room) -> Result<Reply, Failure> {
-    room.take(bytes.len());
-    room.check()?;
-    Ok(Reply::Bulk(bytes.to_vec()))
+/// How answers are made, and within which bounds.
+struct Answered<'a> {
+    is_new: bool,
+    room: &'a Room,
+    limits: &'a Limits,
 }
 
-fn of_table(table: &Table, is_new: bool, room: &Room, depth: usize) -> Result<Reply, Failure> {
-    let get = |name: &str| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
-    let text = |value: &mlua::String| {
-        let text = String::from_utf8_lossy(&value.as_bytes()).into_owned();
-        text.replace(['\r', '\n'], " ")
-    };
-    if let Value::String(err) = get("err") {
-        return Ok(Reply::Error(text(&err)));
-    }
-    if let Value::String(ok) = get("ok") {
-        return Ok(Reply::Status(text(&ok)));
-    }
-    match get("double") {
-        Value::Number(number) => return Ok(Reply::Double(number)),
-        Value::Integer(number) => return Ok(Reply::Double(number as f64)),
-        _ => {}
-    }
-    let inner = |value: &Value| reply_at(value, is_new, room, depth + 1);
-    if let Value::Table(map) = get("map") {
-        let mut pairs = Vec::new();
-        for pair in map.pairs::<Value, Value>() {
-            let (key, value) = pair.map_err(|_| Failure::Told("ERR the map cannot be read"))?;
-            pairs.push((inner(&key)?, inner(&value)?));
+impl Answered<'_> {
+    fn value(&self, value: &Value, depth: usize) -> Result<Reply, Failure> {
+        self.take(VALUE_STEPS, 0)?;
+        if depth > DEPTH_MAX {
+            return Ok(Reply::Error("ERR reached lua stack limit".into()));
         }
-        return Ok(Reply::Map(pairs));
+        Ok(match value {
+            Value::String(text) => {
+                let bytes = text.as_bytes();
+                self.take(0, bytes.len())?;
+                Reply::Bulk(bytes.to_vec())
+            }
+            Value::Integer(number) => Reply::Int((*number).into()),
+            Value::Number(number) => Reply::Int(truncated(*number)),
+            Value::Boolean(value) if self.is_new => Reply::Bool(*value),
+            Value::Boolean(true) => Reply::Int(1),
+            Value::Table(table) => self.table(table, depth)?,
+            _ => Reply::Null,
+        })
     }
-    if let Value::Table(set) = get("set") {
-        let mut members = Vec::new();
-        for pair in set.pairs::<Value, Value>() {
-            let (member, _) = pair.map_err(|_| Failure::Told("ERR the set cannot be read"))?;
-            members.push(inner(&member)?);
+
+    /// Takes the room of a value, and its steps.
+    fn take(&self, steps: i64, bytes: usize) -> Result<(), Failure> {
+        self.room.take(bytes);
+        self.room.check()?;
+        let taken = self.limits.take(steps);
+        let taken = taken.and_then(|()| self.limits.work(bytes));
+        taken.map_err(|stop: Stop| Failure::Said(format!("ERR {stop}")).of_function())
+    }
+
+    /// A text, of which what is no UTF-8 takes three bytes each.
+    fn text(&self, value: &mlua::String) -> Result<String, Failure> {
+        let bytes = value.as_bytes();
+        self.take(0, bytes.len().saturating_mul(3))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn line(&self, value: &mlua::String) -> Result<String, Failure> {
+        Ok(self.text(value)?.replace(['\r', '\n'], " "))
+    }
+
+    fn table(&self, table: &Table, depth: usize) -> Result<Reply, Failure> {
+        let get = |name: &str| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
+        if let Value::String(err) = get("err") {
+            return Ok(Reply::Error(self.line(&err)?));
         }
-        return Ok(Reply::Set(members));
-    }
-    if let Value::String(digits) = get("big_number") {
-        return Ok(Reply::Large(text(&digits)));
-    }
-    if let Value::Table(verbatim) = get("verbatim_string")
-        && let Ok(Value::String(inner)) = verbatim.raw_get::<Value>("string")
-    {
-        let inner = String::from_utf8_lossy(&inner.as_bytes()).into_owned();
-        return Ok(Reply::Verbatim(inner));
-    }
-    let mut items = Vec::new();
-    loop {
-        match table.raw_get::<Value>(items.len() + 1) {
-            Ok(Value::Nil) | Err(_) => return Ok(Reply::Array(items)),
-            Ok(value) => items.push(inner(&value)?),
+        if let Value::String(ok) = get("ok") {
+            return Ok(Reply::Status(self.line(&ok)?));
         }
-        room.take(size_of::<Reply>());
-        room.check()?;
+        match get("double") {
+            Value::Number(number) => return Ok(Reply::Double(number)),
+            Value::Integer(number) => return Ok(Reply::Double(number as f64)),
+            _ => {}
+        }
+        let inner = |value: &Value| self.value(value, depth + 1);
+        if let Value::Table(map) = get("map") {
+            let mut pairs = Vec::new();
+            for pair in map.pairs::<Value, Value>() {
+                let (key, value) = pair.map_err(|_| Failure::Told("ERR the map cannot be read"))?;
+                pairs.push((inner(&key)?, inner(&value)?));
+            }
+            return Ok(Reply::Map(pairs));
+        }
+        if let Value::Table(set) = get("set") {
+            let mut members = Vec::new();
+            for pair in set.pairs::<Value, Value>() {
+                let (member, _) = pair.map_err(|_| Failure::Told("ERR the set cannot be read"))?;
+                members.push(inner(&member)?);
+            }
+            return Ok(Reply::Set(members));
+        }
+        if let Value::String(digits) = get("big_number") {
+            return Ok(Reply::Large(self.line(&digits)?));
+        }
+        if let Value::Table(verbatim) = get("verbatim_string")
+            && let Ok(Value::String(inner)) = verbatim.raw_get::<Value>("string")
+        {
+            return Ok(Reply::Verbatim(self.text(&inner)?));
+        }
+        let mut items = Vec::new();
+        loop {
+            match table.raw_get::<Value>(items.len() + 1) {
+                Ok(Value::Nil) | Err(_) => return Ok(Reply::Array(items)),
+                Ok(value) => items.push(inner(&value)?),
+            }
+        }
     }
 }
 

@@ -5,31 +5,36 @@
 //! script has run for too long, goes through all of its handlers.
 
 use super::convert::{general, reply_of, value_of};
-use super::library::functions;
-use super::limits::{Limits, too_long};
-use super::{CALL_STEPS, Digest, MEMORY_BYTES_MAX, STEPS_MAX, Script};
-use crate::command::line::Line;
+use super::library::{functions, stopped};
+use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
+use super::{Digest, Script};
+use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
 use crate::command::words::is;
-use crate::command::{self, Command, NO_SCRIPT, WRITE, subcommands};
-use crate::data::{Data, State};
+use crate::command::{self, Command, MESSAGES, NO_SCRIPT, WRITE, subcommands};
+use crate::data::{Data, Spent, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use mlua::{
-    ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, Variadic,
-    VmState,
+    ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
-/// Between two looks at the steps that are left.
-const HOOK_STEPS: u32 = 10_000;
-/// So many scripts stay compiled.
-const COMPILED_MAX: usize = 1000;
-/// The longest command of a script, in bytes.
-const COMMAND_BYTES_MAX: usize = 32 << 20;
+/// Between two looks at what is left: some instructions take long, such as those that join long texts.
+pub(super) const HOOK_STEPS: u32 = 500;
+/// The most memory of an interpreter, in bytes.
+const MEMORY_BYTES_MAX: usize = 128 << 20;
+/// So many values of Lua can be held at once; for the last some hundred of them there is no need.
+const HELD_MAX: usize = 7900;
+/// The longest text of an error, in bytes.
+const ERROR_BYTES_MAX: usize = 64 << 10;
+/// So many scripts stay compiled: each is held.
+const COMPILED_MAX: usize = 500;
 /// Under this name the interpreter has what runs the commands of a script.
 pub(super) const CALL: &str = "call";
+const PRELUDE_NAME: &str = "=prelude";
 /// The name of a script's text, as it stands in errors.
 pub(super) const NAME: &str = "user_script";
 
@@ -38,13 +43,19 @@ pub(super) struct Interpreter {
     lua: Lua,
     run: Function,
     is_clean: Function,
-    limits: Arc<Limits>,
+    pub limits: Arc<Limits>,
     compiled: HashMap<Digest, Function>,
+    /// Lua's parser (5.1.5) does not keep the name of the text that it reads from being collected: it is kept here.
+    _name: mlua::String,
 }
 
 /// What the interpreter itself says.
 fn failed(error: mlua::Error) -> Failure {
     Failure::Said(format!("ERR Lua: {error}"))
+}
+
+pub(super) fn too_long() -> mlua::Error {
+    mlua::Error::runtime("the script has run for too long")
 }
 
 impl Interpreter {
@@ -56,18 +67,27 @@ impl Interpreter {
     fn made() -> mlua::Result<Interpreter> {
         let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
+        // What holds values grows without a bound before there is no memory, which would end the program.
+        let held: Vec<mlua::String> = (0..HELD_MAX)
+            .map(|_| lua.create_string(b""))
+            .collect::<mlua::Result<_>>()?;
+        drop(held);
         lua.set_memory_limit(MEMORY_BYTES_MAX)?;
-        let limits = Arc::<Limits>::default();
+        let name = lua.create_string(format!("@{NAME}"))?;
+        let prelude_name = lua.create_string(PRELUDE_NAME)?;
+        let limits = Arc::new(Limits::new(Instant::now));
         let raw = functions(&lua, &limits)?;
-        let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
+        let prelude = lua.load(include_str!("prelude.lua")).set_name(PRELUDE_NAME);
         let prelude: Table = prelude.call(&raw)?;
+        drop(prelude_name);
         lua.set_globals(prelude.get("env")?)?;
         let watched = limits.clone();
         let triggers = HookTriggers::new().every_nth_instruction(HOOK_STEPS);
         lua.set_global_hook(triggers, move |_, _| {
-            match watched.take(HOOK_STEPS.into()) {
-                true => Ok(VmState::Continue),
-                false => Err(too_long()),
+            let taken = watched.take(HOOK_STEPS.into());
+            match taken.and_then(|()| watched.check_time()) {
+                Ok(()) => Ok(VmState::Continue),
+                Err(_) => Err(too_long()),
             }
         })?;
         Ok(Interpreter {
@@ -76,13 +96,13 @@ impl Interpreter {
             lua,
             limits,
             compiled: HashMap::new(),
+            _name: name,
         })
     }
 
     /// Whether it can run another script: none has left anything, and it has not more than so many bytes.
     pub fn is_clean(&self, bytes_max: usize) -> bool {
-        self.limits.steps.store(STEPS_MAX, Ordering::Relaxed);
-        self.limits.is_over.store(false, Ordering::Relaxed);
+        self.limits.begin(Spent::default());
         if self.lua.used_memory() > bytes_max / 2 {
             // Scripts cannot give it finalizers.
             drop(self.lua.gc_collect());
@@ -101,6 +121,13 @@ impl Interpreter {
     fn compiled(&mut self, script: &Script) -> Result<Function, Failure> {
         if let Some(compiled) = self.compiled.get(&script.digest) {
             return Ok(compiled.clone());
+        }
+        if self
+            .limits
+            .work(script.body.len().saturating_mul(4))
+            .is_err()
+        {
+            return Err(Failure::Said(over(&self.limits, script)));
         }
         let chunk = self.lua.load(&script.body[..]);
         let chunk = chunk.set_name(format!("@{NAME}")).set_mode(ChunkMode::Text);
@@ -132,10 +159,6 @@ impl Interpreter {
         only_reads: bool,
     ) -> Result<Reply, Failure> {
         let compiled = self.compiled(script)?;
-        self.limits.steps.store(STEPS_MAX, Ordering::Relaxed);
-        self.limits.is_over.store(false, Ordering::Relaxed);
-        self.limits.is_new.store(false, Ordering::Relaxed);
-        self.limits.callbacks.store(0, Ordering::Relaxed);
         self.limits.seed(data.random.next());
         let mut calls = Calls {
             data,
@@ -145,15 +168,16 @@ impl Interpreter {
             failure: None,
         };
         let ended = self.lua.scope(|scope| {
-            let call = scope.create_function_mut(|lua, arguments: Variadic<Value>| {
-                calls.call(lua, &arguments)
+            let call = scope.create_function_mut(|lua, (arguments, count): (Table, usize)| {
+                calls.call(lua, &arguments, count)
             })?;
             self.lua.set_named_registry_value(CALL, call)?;
             let texts = |from: usize, to: usize| {
-                let texts = line.parts(from).take(to - from);
-                let texts = texts.map(|text| self.lua.create_string(text));
-                self.lua
-                    .create_sequence_from(texts.collect::<mlua::Result<Vec<_>>>()?)
+                let texts = self.lua.create_table()?;
+                for (place, text) in line.parts(from).take(to - from).enumerate() {
+                    texts.raw_set(place + 1, self.lua.create_string(text)?)?;
+                }
+                Ok::<_, mlua::Error>(texts)
             };
             let (keys, arguments) = (texts(3, 3 + keys)?, texts(3 + keys, line.len())?);
             self.run.call::<MultiValue>((compiled, keys, arguments))
@@ -168,19 +192,23 @@ impl Interpreter {
             return Err(failure);
         }
         let said = match ended {
-            _ if self.limits.is_over.load(Ordering::Relaxed) => format!(
-                "ERR the script has taken more than {STEPS_MAX} steps, and is undone script: {}",
-                script.digest
-            ),
+            _ if self.limits.is_over() => over(&self.limits, script),
             Ok(values) => match (values.front(), values.get(1)) {
                 (Some(Value::Boolean(true)), value) => {
                     let is_new = self.limits.is_new.load(Ordering::Relaxed);
                     let value = value.unwrap_or(&Value::Nil);
-                    return reply_of(value, is_new, data.room);
+                    let reply = reply_of(value, is_new, data.room, &self.limits);
+                    if !self.limits.is_over() {
+                        return reply;
+                    }
+                    over(&self.limits, script)
                 }
                 (_, Some(Value::Table(ended))) => {
-                    let text: String = ended.raw_get("err").map_err(failed)?;
-                    match ended.raw_get::<Option<usize>>("line").map_err(failed)? {
+                    let text: mlua::String = ended.raw_get("err").map_err(failed)?;
+                    let text = shown(&text);
+                    let line = ended.raw_get::<Option<usize>>("line").map_err(failed)?;
+                    // A call that is returned has taken the place of its caller, whose line is not known then.
+                    match line.or_else(|| only_line(&script.body)) {
                         Some(line) => {
                             format!("{text} script: {}, on @{NAME}:{line}.", script.digest)
                         }
@@ -188,7 +216,7 @@ impl Interpreter {
                     }
                 }
                 (_, Some(Value::String(text))) => {
-                    format!("ERR {} script: {}", text.to_string_lossy(), script.digest)
+                    format!("ERR {} script: {}", shown(text), script.digest)
                 }
                 _ => format!("ERR the script ended script: {}", script.digest),
             },
@@ -200,6 +228,34 @@ impl Interpreter {
             false => Failure::Said(said),
         })
     }
+}
+
+/// That a script is ended by its bounds.
+fn over(limits: &Limits, script: &Script) -> String {
+    let digest = &script.digest;
+    match limits.is_late() {
+        true => format!(
+            "ERR the script has taken more than {} s, and is undone script: {digest}",
+            TIME_MAX.as_secs()
+        ),
+        false => format!(
+            "ERR the script has taken more than {STEPS_MAX} steps, and is undone script: {digest}"
+        ),
+    }
+}
+
+/// The number of a text's line, if only one is not blank.
+fn only_line(text: &[u8]) -> Option<usize> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+    let (before, _) = lines.next()?;
+    lines.next().is_none().then_some(before + 1)
+}
+
+/// The text of an error, up to its bound.
+fn shown(text: &mlua::String) -> String {
+    let text = text.as_bytes();
+    String::from_utf8_lossy(&text[..text.len().min(ERROR_BYTES_MAX)]).into_owned()
 }
 
 /// The commands of a script.
@@ -217,18 +273,25 @@ impl<S: State> Calls<'_, '_, S> {
     fn call(
         &mut self,
         lua: &Lua,
-        arguments: &[Value],
+        arguments: &Table,
+        count: usize,
     ) -> mlua::Result<(Value, Option<mlua::String>)> {
-        if !self.limits.take(CALL_STEPS) {
+        let taken = self.limits.take(CALL_STEPS);
+        if taken.and_then(|()| self.limits.check_time()).is_err() {
             return Err(too_long());
         }
         let is_new = self.limits.is_new.load(Ordering::Relaxed);
-        let reply = match self.answer(arguments) {
+        let reply = match self.line(arguments, count)? {
+            Err(Refused::Failure(failure)) => Err(failure),
+            Err(Refused::Stop(stop)) => return Err(stopped(lua, stop)),
+            Ok(line) => self.answer(&line),
+        };
+        let reply = match reply {
             Ok(reply) => reply,
             Err(failure) if failure.undoes() => {
                 let text = failure.to_string();
                 self.failure = Some(failure);
-                self.limits.is_over.store(true, Ordering::Relaxed);
+                self.limits.end();
                 return Err(mlua::Error::runtime(text));
             }
             Err(failure) => Reply::Error(failure.to_string()),
@@ -237,41 +300,53 @@ impl<S: State> Calls<'_, '_, S> {
             Reply::Error(text) => Some(lua.create_string(text)?),
             _ => None,
         };
-        Ok((value_of(lua, &reply, is_new)?, wrong))
+        Ok((value_of(lua, &reply, is_new, self.limits)?, wrong))
     }
 
-    fn answer(&mut self, arguments: &[Value]) -> Result<Reply, Failure> {
-        if arguments.is_empty() {
-            return Err(Failure::Told(
+    /// The command of a script's arguments, each of which is copied once, within bounds.
+    fn line(&self, arguments: &Table, count: usize) -> mlua::Result<Result<Line, Refused>> {
+        if count == 0 {
+            return Ok(Err(Refused::Failure(Failure::Told(
                 "ERR Please specify at least one argument for this redis lib call",
-            ));
+            ))));
         }
-        let (mut parts, mut bytes) = (Vec::with_capacity(arguments.len()), 0);
-        for argument in arguments {
-            let part = match argument {
-                Value::String(text) => text.as_bytes().to_vec(),
-                Value::Integer(number) => general(*number as f64, 17).into_bytes(),
-                Value::Number(number) => general(*number, 17).into_bytes(),
-                _ => {
-                    return Err(Failure::Told(
-                        "ERR Lua redis lib command arguments must be strings or integers",
-                    ));
+        let (mut gathered, mut bytes) = (Gathered::default(), 0_usize);
+        for place in 1..=count {
+            let argument = arguments.raw_get::<Value>(place)?;
+            match argument {
+                Value::String(text) => {
+                    let text = text.as_bytes();
+                    bytes = bytes.saturating_add(text.len());
+                    if text.len() > PART_BYTES_MAX {
+                        return Ok(Err(Refused::Stop(Stop::Memory)));
+                    }
+                    let room = match bytes > BYTES_MAX {
+                        true => Err(Stop::Memory),
+                        false => self.limits.work(text.len()),
+                    };
+                    if let Err(stop) = room {
+                        return Ok(Err(Refused::Stop(stop)));
+                    }
+                    gathered.push(&text);
                 }
-            };
-            bytes += part.len();
-            if bytes > COMMAND_BYTES_MAX {
-                return Err(Failure::Said(format!(
-                    "ERR a command of more than {COMMAND_BYTES_MAX} bytes"
-                )));
+                Value::Integer(number) => gathered.push(general(number as f64, 17).as_bytes()),
+                Value::Number(number) => gathered.push(general(number, 17).as_bytes()),
+                _ => {
+                    return Ok(Err(Refused::Failure(Failure::Told(
+                        "ERR Lua redis lib command arguments must be strings or integers",
+                    ))));
+                }
             }
-            parts.push(part);
         }
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let line = Line::of(&parts);
-        let command = known(&line)?;
-        let writes = command.is(WRITE);
+        Ok(Ok(gathered.line()))
+    }
+
+    fn answer(&mut self, line: &Line) -> Result<Reply, Failure> {
+        let command = known(line)?;
+        // What is posted is a part of the transaction as what is written, and not of a script that only reads.
+        let writes = command.is(WRITE) || command.is(MESSAGES) && command.name != "pubsub";
         if command.run.is_none() {
-            return of_connection(command, &line, self.data.now);
+            return of_connection(command, line, self.data.now);
         }
         if command.is(NO_SCRIPT) {
             return Err(NOT_IN_SCRIPTS);
@@ -281,11 +356,17 @@ impl<S: State> Calls<'_, '_, S> {
                 "ERR Write commands are not allowed from read-only scripts.",
             ));
         }
-        let reply = S::run(self.data, command, &line)?;
+        let reply = S::run(self.data, command, line)?;
         self.data.room.check()?;
         self.has_written |= writes;
         Ok(reply)
     }
+}
+
+/// Why no command is made of a script's arguments.
+enum Refused {
+    Failure(Failure),
+    Stop(Stop),
 }
 
 const NOT_IN_SCRIPTS: Failure = Failure::Told("ERR This Redis command is not allowed from script");

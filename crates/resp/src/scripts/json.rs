@@ -2,6 +2,7 @@
 
 use super::MEMORY_BYTES_MAX;
 use super::convert::general;
+use super::limits::{Gathered, Limits, Stop};
 use mlua::{Lua, Table, Value};
 
 /// Deeper tables, and deeper texts, are refused.
@@ -13,29 +14,26 @@ const SPARSE_FROM: usize = 10;
 /// Digits of numbers that are written.
 const DIGITS: usize = 14;
 
-/// Writes a value.
+/// Writes a value. Each that is looked at takes steps, and those that are in several places are looked at in each.
 ///
 /// # Errors
-/// What cannot be written.
-pub(super) fn encode(value: &Value) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
+/// What cannot be written; the script's bounds.
+pub(super) fn encode(value: &Value, limits: &Limits) -> Result<Vec<u8>, String> {
+    let mut text = Gathered::new(limits);
     write(value, &mut text, 0)?;
-    Ok(text)
+    Ok(text.into_bytes())
 }
 
-fn write(value: &Value, text: &mut Vec<u8>, depth: usize) -> Result<(), String> {
-    // A text may stand in a table many times.
-    if text.len() > MEMORY_BYTES_MAX {
-        return Err("not enough memory".into());
-    }
+fn write(value: &Value, text: &mut Gathered<'_>, depth: usize) -> Result<(), String> {
+    text.visit()?;
     match value {
-        Value::String(string) => write_string(&string.as_bytes(), text),
+        Value::String(string) => write_string(&string.as_bytes(), text)?,
         Value::Integer(number) => write_number(*number as f64, text)?,
         Value::Number(number) => write_number(*number, text)?,
-        Value::Boolean(true) => text.extend(b"true"),
-        Value::Boolean(false) => text.extend(b"false"),
-        Value::Nil => text.extend(b"null"),
-        Value::LightUserData(data) if data.0.is_null() => text.extend(b"null"),
+        Value::Boolean(true) => text.extend(b"true")?,
+        Value::Boolean(false) => text.extend(b"false")?,
+        Value::Nil => text.extend(b"null")?,
+        Value::LightUserData(data) if data.0.is_null() => text.extend(b"null")?,
         Value::Table(table) => write_table(table, text, depth + 1)?,
         other => {
             let kind = lua_type(other);
@@ -54,40 +52,42 @@ pub(super) fn lua_type(value: &Value) -> &'static str {
     }
 }
 
-fn write_number(number: f64, text: &mut Vec<u8>) -> Result<(), String> {
+fn write_number(number: f64, text: &mut Gathered<'_>) -> Result<(), String> {
     if !number.is_finite() {
         return Err("Cannot serialise number: must not be NaN or Inf".into());
     }
-    text.extend(general(number, DIGITS).bytes());
-    Ok(())
+    Ok(text.extend(general(number, DIGITS).as_bytes())?)
 }
 
-fn write_string(string: &[u8], text: &mut Vec<u8>) {
-    text.push(b'"');
-    for byte in string {
-        match byte {
-            b'"' => text.extend(b"\\\""),
-            b'\\' => text.extend(b"\\\\"),
-            b'/' => text.extend(b"\\/"),
-            8 => text.extend(b"\\b"),
-            9 => text.extend(b"\\t"),
-            10 => text.extend(b"\\n"),
-            12 => text.extend(b"\\f"),
-            13 => text.extend(b"\\r"),
-            0..=7 | 11 | 14..=31 | 127 => text.extend(format!("\\u{byte:04x}").bytes()),
-            byte => text.push(*byte),
+fn write_string(string: &[u8], text: &mut Gathered<'_>) -> Result<(), Stop> {
+    text.extend(b"\"")?;
+    let is_escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/' | 0..32 | 127);
+    let mut rest = string;
+    while let Some(at) = rest.iter().position(is_escaped) {
+        text.extend(&rest[..at])?;
+        match rest[at] {
+            byte @ (b'"' | b'\\' | b'/') => text.extend(&[b'\\', byte])?,
+            8 => text.extend(b"\\b")?,
+            9 => text.extend(b"\\t")?,
+            10 => text.extend(b"\\n")?,
+            12 => text.extend(b"\\f")?,
+            13 => text.extend(b"\\r")?,
+            byte => text.extend(format!("\\u{byte:04x}").as_bytes())?,
         }
+        rest = &rest[at + 1..];
     }
-    text.push(b'"');
+    text.extend(rest)?;
+    text.extend(b"\"")
 }
 
 /// The last place of a table that is an array.
-fn array_length(table: &Table) -> Result<Option<usize>, String> {
+fn array_length(table: &Table, text: &Gathered<'_>) -> Result<Option<usize>, String> {
     let (mut last, mut count) = (0_usize, 0_usize);
     for pair in table.pairs::<Value, Value>() {
         let Ok((key, _)) = pair else {
             return Ok(None);
         };
+        text.visit()?;
         let place = match key {
             Value::Integer(place) => place as f64,
             Value::Number(place) => place,
@@ -105,35 +105,35 @@ fn array_length(table: &Table) -> Result<Option<usize>, String> {
     Ok((count > 0).then_some(last))
 }
 
-fn write_table(table: &Table, text: &mut Vec<u8>, depth: usize) -> Result<(), String> {
+fn write_table(table: &Table, text: &mut Gathered<'_>, depth: usize) -> Result<(), String> {
     if depth > DEPTH_MAX {
         return Err(format!("Cannot serialise, excessive nesting ({depth})"));
     }
-    if let Some(length) = array_length(table)? {
-        text.push(b'[');
+    if let Some(length) = array_length(table, text)? {
+        text.extend(b"[")?;
         for place in 1..=length {
             if place > 1 {
-                text.push(b',');
+                text.extend(b",")?;
             }
             let item = table.raw_get(place).unwrap_or(Value::Nil);
             write(&item, text, depth)?;
         }
-        text.push(b']');
+        text.extend(b"]")?;
         return Ok(());
     }
-    text.push(b'{');
+    text.extend(b"{")?;
     let mut is_first = true;
     for pair in table.pairs::<Value, Value>() {
         let Ok((key, value)) = pair else { break };
         if !std::mem::take(&mut is_first) {
-            text.push(b',');
+            text.extend(b",")?;
         }
         match &key {
-            Value::String(key) => write_string(&key.as_bytes(), text),
+            Value::String(key) => write_string(&key.as_bytes(), text)?,
             Value::Integer(_) | Value::Number(_) => {
-                text.push(b'"');
+                text.extend(b"\"")?;
                 write(&key, text, depth)?;
-                text.push(b'"');
+                text.extend(b"\"")?;
             }
             other => {
                 let kind = lua_type(other);
@@ -142,10 +142,10 @@ fn write_table(table: &Table, text: &mut Vec<u8>, depth: usize) -> Result<(), St
                 ));
             }
         }
-        text.push(b':');
+        text.extend(b":")?;
         write(&value, text, depth)?;
     }
-    text.push(b'}');
+    text.extend(b"}")?;
     Ok(())
 }
 
@@ -383,6 +383,8 @@ mod tests {
     #[test]
     fn what_is_read_is_written_and_what_is_wrong_is_told() {
         let lua = Lua::new();
+        let limits = Limits::new(std::time::Instant::now);
+        let encode = |value: &Value| encode(value, &limits);
         let read = |text: &str| decode(&lua, text.as_bytes()).expect("memory");
         for text in [
             "[1,2.5,true,false,null,\"x\\\"\"]",

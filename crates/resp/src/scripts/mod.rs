@@ -5,8 +5,8 @@
 //! for `EVALSHA` up to bounds, the oldest are forgotten; those of `SCRIPT LOAD` are kept until they are flushed. None
 //! survives the program.
 //!
-//! Invariants: a script sees nothing of another one; it ends within [`STEPS_MAX`] steps and [`MEMORY_BYTES_MAX`] bytes
-//! (I10, I15); what it has written is undone if it ends by an error.
+//! Invariants: a script sees nothing of another one; it ends within the bounds of [`limits`], and its interpreter's memory
+//! (I10, I15); what it has written or posted is undone if it ends by an error.
 
 mod convert;
 mod interpreter;
@@ -27,12 +27,6 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most steps of a script: instructions of Lua, with [`CALL_STEPS`] for each command.
-pub(crate) const STEPS_MAX: i64 = 20_000_000;
-/// A command counts for so many steps.
-pub(crate) const CALL_STEPS: i64 = 500;
-/// The most memory of an interpreter, in bytes.
-pub(crate) const MEMORY_BYTES_MAX: usize = 128 << 20;
 /// An interpreter that has more than so many bytes after a script is not used again.
 const KEPT_BYTES_MAX: usize = 16 << 20;
 /// So many interpreters that are idle are kept.
@@ -41,6 +35,8 @@ const IDLE_MAX: usize = 4;
 const SEEN_MAX: usize = 500;
 /// and so many bytes of them; the same for those that were loaded.
 const BYTES_MAX: usize = 16 << 20;
+/// A script that is kept takes so many bytes besides its text: twice its digest, and its places in lists.
+const EACH_BYTES: usize = 256;
 
 /// Of a digest.
 const DIGITS: usize = 40;
@@ -78,19 +74,24 @@ struct Kept {
     is_loaded: bool,
 }
 
+/// What a script takes that is kept.
+fn kept_bytes(script: &Script) -> usize {
+    EACH_BYTES + script.body.len()
+}
+
 impl Known {
     fn forget_oldest(&mut self) {
         if let Some(oldest) = self.seen.pop_front()
             && let Some(kept) = self.scripts.get(&oldest)
             && !kept.is_loaded
         {
-            self.seen_bytes -= kept.script.body.len();
+            self.seen_bytes -= kept_bytes(&kept.script);
             self.scripts.remove(&oldest);
         }
     }
 
     fn see(&mut self, script: &Arc<Script>) {
-        let bytes = script.body.len();
+        let bytes = kept_bytes(script);
         if bytes > BYTES_MAX || self.scripts.contains_key(&script.digest) {
             return;
         }
@@ -107,7 +108,7 @@ impl Known {
     }
 
     fn load(&mut self, script: &Arc<Script>) -> Result<(), Failure> {
-        let bytes = script.body.len();
+        let bytes = kept_bytes(script);
         let known = self.scripts.get(&script.digest);
         if known.is_some_and(|known| known.is_loaded) {
             return Ok(());
@@ -237,7 +238,9 @@ impl Scripts {
             Some(interpreter) => interpreter,
             None => Interpreter::new()?,
         };
+        interpreter.limits.begin(data.room.scripts.get());
         let done = act(&mut interpreter, data);
+        data.room.scripts.set(interpreter.limits.spent());
         if interpreter.is_clean(KEPT_BYTES_MAX) {
             let mut idle = self.idle();
             if idle.len() < IDLE_MAX {
@@ -354,10 +357,18 @@ mod tests {
         assert_eq!(known.scripts.len(), SEEN_MAX + 1);
         assert!(!known.scripts.contains_key(&script("return 1").digest));
         // Large ones take the place of many.
-        known.see(&script(&" ".repeat(BYTES_MAX)));
+        known.see(&script(&" ".repeat(BYTES_MAX - EACH_BYTES)));
         assert_eq!((known.scripts.len(), known.seen_bytes), (2, BYTES_MAX));
         known.see(&script("return 1"));
-        assert_eq!((known.scripts.len(), known.seen_bytes), (2, 8));
+        let bytes = EACH_BYTES + "return 1".len();
+        assert_eq!((known.scripts.len(), known.seen_bytes), (2, bytes));
+        // Short ones take more than their text.
+        for number in 0.. {
+            if known.load(&script(&format!("return {number}"))).is_err() {
+                assert!(number < BYTES_MAX / EACH_BYTES, "{number}");
+                break;
+            }
+        }
         let large = script(&" ".repeat(BYTES_MAX));
         assert!(known.load(&large).is_err());
     }

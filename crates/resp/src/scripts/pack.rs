@@ -2,30 +2,38 @@
 
 use super::MEMORY_BYTES_MAX;
 use super::json::lua_type;
+use super::limits::{Gathered, Limits, Stop};
 use mlua::{Lua, Table, Value};
+use smallvec::SmallVec;
 
 /// Deeper values are written as nothing, and deeper texts refused.
 const DEPTH_MAX: usize = 16;
 const READ_DEPTH_MAX: usize = 200;
 
-/// Writes values, one behind the other.
+/// Writes values, one behind the other: so many of a table.
 ///
 /// # Errors
-/// There is no value, or no memory.
-pub(super) fn pack(values: &[Value]) -> Result<Vec<u8>, String> {
-    if values.is_empty() {
+/// That there are none; the script's bounds.
+pub(super) fn pack(values: &Table, count: usize, limits: &Limits) -> Result<Vec<u8>, String> {
+    if count == 0 {
         return Err("bad argument #0 to 'pack' (MessagePack pack needs input.)".into());
     }
-    let mut bytes = Vec::new();
-    values.iter().for_each(|value| write(value, &mut bytes, 1));
-    match bytes.len() > MEMORY_BYTES_MAX {
-        true => Err("not enough memory".into()),
-        false => Ok(bytes),
+    let mut bytes = Gathered::new(limits);
+    for place in 1..=count {
+        let value = values.raw_get(place).unwrap_or(Value::Nil);
+        write(&value, &mut bytes, 1)?;
     }
+    Ok(bytes.into_bytes())
 }
 
 /// The head of something with a length: short, of 8 bits if it has that, of 16, and of 32.
-fn head(length: usize, short: (u8, usize), long: [Option<u8>; 3], bytes: &mut Vec<u8>) {
+fn head(
+    length: usize,
+    short: (u8, usize),
+    long: [Option<u8>; 3],
+    to: &mut Gathered<'_>,
+) -> Result<(), Stop> {
+    let mut bytes: SmallVec<[u8; 8]> = SmallVec::new();
     match (length, long) {
         (length, _) if length < short.1 => bytes.push(short.0 | length as u8),
         (0..=0xff, [Some(mark), ..]) => bytes.extend([mark, length as u8]),
@@ -38,116 +46,93 @@ fn head(length: usize, short: (u8, usize), long: [Option<u8>; 3], bytes: &mut Ve
             bytes.extend((length as u32).to_be_bytes());
         }
     }
+    to.extend(&bytes)
 }
 
-fn write(value: &Value, bytes: &mut Vec<u8>, depth: usize) {
-    // A text may stand in a table many times. What has no room is refused at the end.
-    if bytes.len() > MEMORY_BYTES_MAX {
-        return;
-    }
+fn write(value: &Value, bytes: &mut Gathered<'_>, depth: usize) -> Result<(), Stop> {
+    bytes.visit()?;
     match value {
         Value::String(string) => {
             let string = string.as_bytes();
             let long = [Some(0xd9), Some(0xda), Some(0xdb)];
-            head(string.len(), (0xa0, 32), long, bytes);
-            bytes.extend_from_slice(&string);
+            head(string.len(), (0xa0, 32), long, bytes)?;
+            bytes.extend(&string)
         }
-        Value::Boolean(value) => bytes.push(if *value { 0xc3 } else { 0xc2 }),
-        Value::Integer(number) => write_whole(*number, bytes),
+        Value::Boolean(value) => bytes.extend(&[if *value { 0xc3 } else { 0xc2 }]),
+        Value::Integer(number) => write_whole((*number).into(), bytes),
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 9.2e18 => {
-            write_whole(*number as i64, bytes);
+            write_whole(*number as i64, bytes)
         }
         Value::Number(number) => write_float(*number, bytes),
         Value::Table(table) if depth < DEPTH_MAX => write_table(table, bytes, depth + 1),
         // Functions, threads, and what is too deep.
         other => {
             debug_assert_ne!(lua_type(other), "number");
-            bytes.push(0xc0);
+            bytes.extend(&[0xc0])
         }
     }
 }
 
-fn write_float(number: f64, bytes: &mut Vec<u8>) {
+fn write_float(number: f64, bytes: &mut Gathered<'_>) -> Result<(), Stop> {
     let single = number as f32;
     match f64::from(single) == number {
-        true => {
-            bytes.push(0xca);
-            bytes.extend(single.to_be_bytes());
-        }
-        false => {
-            bytes.push(0xcb);
-            bytes.extend(number.to_be_bytes());
-        }
+        true => marked(0xca, &single.to_be_bytes(), bytes),
+        false => marked(0xcb, &number.to_be_bytes(), bytes),
     }
 }
 
-fn write_whole(number: i64, bytes: &mut Vec<u8>) {
+fn write_whole(number: i64, bytes: &mut Gathered<'_>) -> Result<(), Stop> {
     match number {
-        0..=0x7f => bytes.push(number as u8),
-        -32..0 => bytes.push(number as i8 as u8),
-        0x80..=0xff => bytes.extend([0xcc, number as u8]),
-        0x100..=0xffff => {
-            bytes.push(0xcd);
-            bytes.extend((number as u16).to_be_bytes());
-        }
-        0x1_0000..=0xffff_ffff => {
-            bytes.push(0xce);
-            bytes.extend((number as u32).to_be_bytes());
-        }
-        0x1_0000_0000.. => {
-            bytes.push(0xcf);
-            bytes.extend(number.to_be_bytes());
-        }
-        -128..-32 => bytes.extend([0xd0, number as i8 as u8]),
-        -0x8000..-128 => {
-            bytes.push(0xd1);
-            bytes.extend((number as i16).to_be_bytes());
-        }
-        -0x8000_0000..-0x8000 => {
-            bytes.push(0xd2);
-            bytes.extend((number as i32).to_be_bytes());
-        }
-        _ => {
-            bytes.push(0xd3);
-            bytes.extend(number.to_be_bytes());
-        }
+        -32..=0x7f => bytes.extend(&[number as u8]),
+        0..=0xff => marked(0xcc, &[number as u8], bytes),
+        0..=0xffff => marked(0xcd, &(number as u16).to_be_bytes(), bytes),
+        0..=0xffff_ffff => marked(0xce, &(number as u32).to_be_bytes(), bytes),
+        0.. => marked(0xcf, &number.to_be_bytes(), bytes),
+        -128.. => marked(0xd0, &[number as u8], bytes),
+        -0x8000.. => marked(0xd1, &(number as i16).to_be_bytes(), bytes),
+        -0x8000_0000.. => marked(0xd2, &(number as i32).to_be_bytes(), bytes),
+        _ => marked(0xd3, &number.to_be_bytes(), bytes),
     }
 }
 
-fn write_table(table: &Table, bytes: &mut Vec<u8>, depth: usize) {
-    let pairs: Vec<(Value, Value)> = table.pairs().flatten().collect();
+fn marked(mark: u8, number: &[u8], bytes: &mut Gathered<'_>) -> Result<(), Stop> {
+    bytes.extend(&[mark])?;
+    bytes.extend(number)
+}
+
+/// Pairs of a table are walked twice, and not held: there may be more than the interpreter can hold.
+fn write_table(table: &Table, bytes: &mut Gathered<'_>, depth: usize) -> Result<(), Stop> {
     let place = |key: &Value| match key {
         Value::Integer(place) => usize::try_from(*place).ok(),
         Value::Number(place) if place.fract() == 0.0 && *place >= 1.0 => Some(*place as usize),
         _ => None,
     };
     // As many places from 1 on as there are items.
-    let is_array = pairs
-        .iter()
-        .all(|(key, _)| place(key).is_some_and(|place| (1..=pairs.len()).contains(&place)));
-    if is_array {
-        head(
-            pairs.len(),
-            (0x90, 16),
-            [None, Some(0xdc), Some(0xdd)],
-            bytes,
-        );
-        for place in 1..=pairs.len() {
-            let item = table.raw_get(place).unwrap_or(Value::Nil);
-            write(&item, bytes, depth);
+    let (mut count, mut last, mut are_places) = (0, 0, true);
+    for pair in table.pairs::<Value, Value>() {
+        bytes.visit()?;
+        let Ok((key, _)) = pair else { break };
+        count += 1;
+        match place(&key) {
+            Some(place) if place > 0 => last = last.max(place),
+            _ => are_places = false,
         }
-        return;
     }
-    head(
-        pairs.len(),
-        (0x80, 16),
-        [None, Some(0xde), Some(0xdf)],
-        bytes,
-    );
-    for (key, value) in &pairs {
-        write(key, bytes, depth);
-        write(value, bytes, depth);
+    if are_places && last == count {
+        head(count, (0x90, 16), [None, Some(0xdc), Some(0xdd)], bytes)?;
+        for place in 1..=count {
+            let item = table.raw_get(place).unwrap_or(Value::Nil);
+            write(&item, bytes, depth)?;
+        }
+        return Ok(());
     }
+    head(count, (0x80, 16), [None, Some(0xde), Some(0xdf)], bytes)?;
+    for pair in table.pairs::<Value, Value>().take(count) {
+        let Ok((key, value)) = pair else { break };
+        write(&key, bytes, depth)?;
+        write(&value, bytes, depth)?;
+    }
+    Ok(())
 }
 
 /// Reads all values.
@@ -308,9 +293,13 @@ impl<'r> Reader<'r> {
 mod tests {
     use super::*;
 
-    fn packed(lua: &Lua, text: &str) -> Vec<u8> {
-        let values: mlua::MultiValue = lua.load(text).eval().expect(text);
-        pack(&values.into_iter().collect::<Vec<_>>()).expect(text)
+    fn packed(lua: &Lua, values: Vec<Value>) -> Vec<u8> {
+        let table = lua.create_table().unwrap();
+        let count = values.len();
+        for (place, value) in values.into_iter().enumerate() {
+            table.raw_set(place + 1, value).unwrap();
+        }
+        pack(&table, count, &Limits::new(std::time::Instant::now)).unwrap()
     }
 
     #[test]
@@ -330,9 +319,10 @@ mod tests {
             ("return {[2] = 1}", b"\x81\x02\x01"),
             ("return true, false, nil, 1", b"\xc3\xc2\xc0\x01"),
         ] {
-            assert_eq!(packed(&lua, text), bytes, "{text}");
+            let values: mlua::MultiValue = lua.load(text).eval().expect(text);
+            assert_eq!(packed(&lua, values.into_iter().collect()), bytes, "{text}");
             let read = unpack(&lua, bytes).unwrap().expect(text);
-            assert_eq!(pack(&read).unwrap(), bytes, "{text}");
+            assert_eq!(packed(&lua, read), bytes, "{text}");
         }
         for (bytes, wrong) in [
             (&b"\xc1"[..], BAD),

@@ -1,496 +1,484 @@
-//! Patterns of Lua 5.1, for `string.find`, `match`, `gmatch` and `gsub`: Lua's own go back without a bound of time and of
-//! the stack.
+//! Patterns of Lua 5.1, matched within bounds: Lua's own matcher has none for its depth, nor for its steps.
 //!
-//! Source: the rules of Lua 5.1's reference manual, section 5.4.1; texts of errors as `lstrlib.c` has them.
+//! Classes, sets, the items `* + - ?`, captures, captures of places, `%b`, `%f`, anchors, and references to captures are as
+//! in Lua's library, with its errors. As there, a pattern ends before its first zero byte.
+//!
+//! Invariants: a match is at most [`DEPTH_MAX`] calls deep; it ends when it has taken the steps that it was given.
+//!
+//! Source: `lstrlib.c` of Lua 5.1.5; the bound of the depth is that of Lua 5.2.
 
-/// Captures of a pattern.
-const CAPTURES_MAX: usize = 32;
-/// A pattern goes back so deep.
+use super::limits::BYTES_MAX;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// So many items that repeat something, and ends of captures, can be open at once.
 const DEPTH_MAX: usize = 200;
+const CAPTURES_MAX: usize = 32;
+/// So many bytes that are compared at once count as a step.
+const STEP_BYTES: usize = 8;
 
-/// Why there is no match, besides that there is none.
+/// Why there is neither a match nor none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(super) enum PatternError {
+    #[error("invalid capture index")]
+    CaptureIndex,
+    #[error("invalid pattern capture")]
+    NoCapture,
+    #[error("unfinished capture")]
+    Unfinished,
+    #[error("too many captures")]
+    Captures,
+    #[error("malformed pattern (ends with '%')")]
+    EndsEscaped,
+    #[error("malformed pattern (missing ']')")]
+    NoSetEnd,
+    #[error("unbalanced pattern")]
+    Unbalanced,
+    #[error("missing '[' after '%f' in pattern")]
+    NoFrontier,
+    #[error("pattern too complex")]
+    Depth,
+    #[error("the script has run for too long")]
+    Steps,
+    #[error("not enough memory")]
+    Memory,
+}
+
+/// A part of the text, or a place in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Wrong {
-    /// The pattern is none.
-    Pattern(&'static str),
-    /// It has taken too many steps.
-    TooLong,
+pub(super) enum Found {
+    Text(Range<usize>),
+    /// Counted from 1.
+    Place(usize),
 }
 
-/// Takes steps; false if there are none left.
-pub(super) type Steps<'s> = &'s dyn Fn(i64) -> bool;
-/// So many are taken at once.
-const STEPS: i64 = 1000;
-
-/// What is captured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Capture {
-    /// These bytes.
-    Bytes(usize, usize),
-    /// The place before this byte.
-    Position(usize),
-    Open(usize),
+#[derive(Clone, Copy)]
+enum End {
+    Open,
+    IsPlace,
+    At(usize),
 }
 
-/// A pattern at a text.
+type Matched<T> = Result<T, PatternError>;
+
+/// A pattern with a text, and the captures of its last match.
 pub(super) struct Matcher<'m> {
     text: &'m [u8],
     pattern: &'m [u8],
-    captures: Vec<Capture>,
+    is_anchored: bool,
+    captures: SmallVec<[(usize, End); CAPTURES_MAX]>,
     depth: usize,
-    steps: Steps<'m>,
-    taken: i64,
+    steps_left: i64,
 }
 
-type Found = Result<Option<usize>, Wrong>;
-
 impl<'m> Matcher<'m> {
-    /// Of a pattern without its anchor.
-    pub fn new(text: &'m [u8], pattern: &'m [u8], steps: Steps<'m>) -> Self {
+    /// That takes at most so many steps. For `gmatch` no pattern is anchored.
+    pub fn new(text: &'m [u8], pattern: &'m [u8], anchors: bool, steps: i64) -> Self {
+        let end = pattern.iter().position(|byte| *byte == 0);
+        let pattern = &pattern[..end.unwrap_or(pattern.len())];
+        let anchored = pattern.strip_prefix(b"^").filter(|_| anchors);
         Matcher {
             text,
-            pattern,
-            captures: Vec::new(),
+            pattern: anchored.unwrap_or(pattern),
+            is_anchored: anchored.is_some(),
+            captures: SmallVec::new(),
             depth: 0,
-            steps,
-            taken: 0,
+            steps_left: steps,
         }
     }
 
-    /// Matches at a place; returns the end, and keeps the captures.
-    pub fn at(&mut self, start: usize) -> Found {
-        self.captures.clear();
-        self.depth = 0;
-        self.run(start, 0)
+    /// Those that it was given and has not taken; less than none if it wanted more.
+    pub fn steps_left(&self) -> i64 {
+        self.steps_left
     }
 
-    /// Matches at a place from one on, or only there; returns both ends.
-    pub fn find(
-        &mut self,
-        from: usize,
-        is_anchored: bool,
-    ) -> Result<Option<(usize, usize)>, Wrong> {
+    /// The first match from a place on, or none there.
+    pub fn find(&mut self, from: usize) -> Matched<Option<Range<usize>>> {
         for start in from..=self.text.len() {
-            if let Some(end) = self.at(start)? {
-                return Ok(Some((start, end)));
+            self.captures.clear();
+            self.depth = 0;
+            if let Some(end) = self.go(start, 0)? {
+                return Ok(Some(start..end));
             }
-            if is_anchored {
+            if self.is_anchored {
                 break;
             }
         }
         Ok(None)
     }
 
-    /// Whether the last match has captures.
-    pub fn has_captures(&self) -> bool {
-        !self.captures.is_empty()
-    }
-
-    /// The captures of the last match, or all of it if the pattern has none.
-    pub fn captures(&self, start: usize, end: usize) -> Result<Vec<Capture>, Wrong> {
-        if self.captures.is_empty() {
-            return Ok(vec![Capture::Bytes(start, end)]);
-        }
-        match self
-            .captures
-            .iter()
-            .any(|one| matches!(one, Capture::Open(_)))
-        {
-            true => Err(Wrong::Pattern("unfinished capture")),
-            false => Ok(self.captures.clone()),
+    /// What was captured; the whole match, if it is asked for and the pattern captures nothing.
+    pub fn found(&self, whole: Option<Range<usize>>) -> Matched<Vec<Found>> {
+        match whole {
+            Some(whole) if self.captures.is_empty() => Ok(vec![Found::Text(whole)]),
+            _ => (0..self.captures.len())
+                .map(|number| self.capture(number, 0..0))
+                .collect(),
         }
     }
 
-    fn step(&mut self) -> Result<(), Wrong> {
-        self.taken += 1;
-        if self.taken >= STEPS {
-            self.taken = 0;
-            if !(self.steps)(STEPS) {
-                return Err(Wrong::TooLong);
+    fn capture(&self, number: usize, whole: Range<usize>) -> Matched<Found> {
+        match self.captures.get(number) {
+            None if number == 0 => Ok(Found::Text(whole)),
+            None => Err(PatternError::CaptureIndex),
+            Some((_, End::Open)) => Err(PatternError::Unfinished),
+            Some((start, End::IsPlace)) => Ok(Found::Place(start + 1)),
+            Some((start, End::At(end))) => Ok(Found::Text(*start..*end)),
+        }
+    }
+
+    /// The text with at most so many matches replaced, in which `%` and a digit stand for captures. Returns how many
+    /// there were.
+    pub fn replaced(&mut self, by: &[u8], most: i64) -> Matched<(Vec<u8>, i64)> {
+        let (mut written, mut count, mut at) = (Vec::new(), 0, 0);
+        while count < most {
+            let Some(found) = self.find(at)? else { break };
+            count += 1;
+            self.write(&mut written, &self.text[at..found.start])?;
+            self.write_replacement(&mut written, by, &found)?;
+            at = found.end;
+            if found.is_empty() {
+                let Some(byte) = self.text.get(at) else { break };
+                self.write(&mut written, &[*byte])?;
+                at += 1;
+            }
+            if self.is_anchored {
+                break;
             }
         }
+        self.write(&mut written, &self.text[at..])?;
+        Ok((written, count))
+    }
+
+    fn write_replacement(
+        &mut self,
+        written: &mut Vec<u8>,
+        by: &[u8],
+        found: &Range<usize>,
+    ) -> Matched<()> {
+        let mut rest = by;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+            self.write(written, &rest[..at])?;
+            let mark = rest.get(at + 1).copied().unwrap_or(0);
+            match mark {
+                b'0' => self.write(written, &self.text[found.clone()])?,
+                b'1'..=b'9' => match self.capture((mark - b'1').into(), found.clone())? {
+                    Found::Text(range) => self.write(written, &self.text[range])?,
+                    Found::Place(place) => self.write(written, place.to_string().as_bytes())?,
+                },
+                mark => self.write(written, &[mark])?,
+            }
+            rest = rest.get(at + 2..).unwrap_or_default();
+        }
+        self.write(written, rest)
+    }
+
+    fn write(&mut self, written: &mut Vec<u8>, bytes: &[u8]) -> Matched<()> {
+        self.take(bytes.len())?;
+        if written.len() + bytes.len() > BYTES_MAX {
+            return Err(PatternError::Memory);
+        }
+        written.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Matches one level deeper.
-    fn deeper(&mut self, at: usize, place: usize) -> Found {
-        if self.depth >= DEPTH_MAX {
-            return Err(Wrong::Pattern("pattern too complex"));
+    /// Takes a step, and those of so many bytes.
+    fn take(&mut self, bytes: usize) -> Matched<()> {
+        self.steps_left -= 1 + (bytes / STEP_BYTES) as i64;
+        match self.steps_left < 0 {
+            true => Err(PatternError::Steps),
+            false => Ok(()),
         }
-        self.depth += 1;
-        let found = self.run(at, place);
-        self.depth -= 1;
-        found
     }
 
-    fn run(&mut self, mut at: usize, mut place: usize) -> Found {
+    /// A byte of the pattern; zero at its end.
+    fn mark(&self, at: usize) -> u8 {
+        self.pattern.get(at).copied().unwrap_or(0)
+    }
+
+    /// The end of the match of the pattern from a place on, with the text from a place on.
+    fn go(&mut self, s: usize, p: usize) -> Matched<Option<usize>> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(PatternError::Depth);
+        }
+        let end = self.items(s, p)?;
+        self.depth -= 1;
+        Ok(end)
+    }
+
+    fn items(&mut self, mut s: usize, mut p: usize) -> Matched<Option<usize>> {
         loop {
-            self.step()?;
-            match self.pattern.get(place..).unwrap_or_default() {
-                [] => return Ok(Some(at)),
-                [b'(', b')', ..] => return self.capture(Capture::Position(at), at, place + 2),
-                [b'(', ..] => return self.capture(Capture::Open(at), at, place + 1),
-                [b')', ..] => return self.close(at, place + 1),
-                [b'%', b'b', ..] => match self.balanced(at, place + 2)? {
-                    Some(end) => {
-                        (at, place) = (end, place + 4);
-                        continue;
+            self.take(0)?;
+            match (self.mark(p), self.mark(p + 1)) {
+                (0, _) => return Ok(Some(s)),
+                (b'(', b')') => return self.open(s, p + 2, End::IsPlace),
+                (b'(', _) => return self.open(s, p + 1, End::Open),
+                (b')', _) => return self.close(s, p + 1),
+                (b'$', 0) => return Ok((s == self.text.len()).then_some(s)),
+                (b'%', b'b') => {
+                    let Some(end) = self.balanced(s, p + 2)? else {
+                        return Ok(None);
+                    };
+                    (s, p) = (end, p + 4);
+                }
+                (b'%', b'f') => {
+                    p += 2;
+                    if self.mark(p) != b'[' {
+                        return Err(PatternError::NoFrontier);
                     }
-                    None => return Ok(None),
-                },
-                [b'%', b'f', ..] => {
-                    place += 2;
-                    if self.pattern.get(place) != Some(&b'[') {
-                        return Err(Wrong::Pattern("missing '[' after '%f' in pattern"));
-                    }
-                    let end = self.class_end(place)?;
-                    let before = at.checked_sub(1).map_or(0, |before| self.text[before]);
-                    let behind = self.text.get(at).copied().unwrap_or(0);
-                    let class = &self.pattern[place..end];
-                    if in_set(before, class) || !in_set(behind, class) {
+                    let end = self.item_end(p)?;
+                    let before = s.checked_sub(1).map_or(0, |before| self.text[before]);
+                    let here = self.text.get(s).copied().unwrap_or(0);
+                    if self.is_in_set(before, p, end - 1) || !self.is_in_set(here, p, end - 1) {
                         return Ok(None);
                     }
-                    place = end;
-                    continue;
+                    p = end;
                 }
-                [b'%', digit @ b'0'..=b'9', ..] => match self.same(at, *digit)? {
-                    Some(end) => {
-                        (at, place) = (end, place + 2);
-                        continue;
-                    }
-                    None => return Ok(None),
-                },
-                [b'$'] => return Ok((at == self.text.len()).then_some(at)),
-                _ => {}
-            }
-            let end = self.class_end(place)?;
-            let is_it = self.is_one(at, place, end);
-            match self.pattern.get(end) {
-                Some(b'?') => {
-                    if is_it && let Some(found) = self.deeper(at + 1, end + 1)? {
-                        return Ok(Some(found));
-                    }
-                    place = end + 1;
-                }
-                Some(b'*') => return self.longest(at, place, end),
-                Some(b'+') => {
-                    return match is_it {
-                        true => self.longest(at + 1, place, end),
-                        false => Ok(None),
+                (b'%', digit @ b'0'..=b'9') => {
+                    let Some(end) = self.captured_again(s, digit)? else {
+                        return Ok(None);
                     };
+                    (s, p) = (end, p + 2);
                 }
-                Some(b'-') => return self.shortest(at, place, end),
-                _ if !is_it => return Ok(None),
-                _ => (at, place) = (at + 1, end),
-            }
-        }
-    }
-
-    fn is_one(&self, at: usize, place: usize, end: usize) -> bool {
-        self.text
-            .get(at)
-            .is_some_and(|byte| match self.pattern[place] {
-                b'.' => true,
-                b'%' => in_class(*byte, self.pattern[place + 1]),
-                b'[' => in_set(*byte, &self.pattern[place..end]),
-                other => other == *byte,
-            })
-    }
-
-    /// Behind the class that begins at a place.
-    fn class_end(&self, place: usize) -> Result<usize, Wrong> {
-        let mut at = place + 1;
-        match self.pattern[place] {
-            b'%' if at >= self.pattern.len() => {
-                Err(Wrong::Pattern("malformed pattern (ends with '%')"))
-            }
-            b'%' => Ok(at + 1),
-            b'[' => {
-                at += usize::from(self.pattern.get(at) == Some(&b'^'));
-                loop {
-                    let missing = Wrong::Pattern("malformed pattern (missing ']')");
-                    let byte = *self.pattern.get(at).ok_or(missing)?;
-                    at += 1 + usize::from(byte == b'%');
-                    if self.pattern.get(at) == Some(&b']') {
-                        return Ok(at + 1);
+                _ => {
+                    let end = self.item_end(p)?;
+                    let is_one = self.is_one(s, p, end)?;
+                    match self.mark(end) {
+                        b'?' => {
+                            if is_one && let Some(found) = self.go(s + 1, end + 1)? {
+                                return Ok(Some(found));
+                            }
+                            p = end + 1;
+                        }
+                        b'*' => return self.most(s, p, end),
+                        b'+' if is_one => return self.most(s + 1, p, end),
+                        b'-' => return self.fewest(s, p, end),
+                        b'+' => return Ok(None),
+                        _ if is_one => (s, p) = (s + 1, end),
+                        _ => return Ok(None),
                     }
                 }
             }
-            _ => Ok(at),
         }
     }
 
-    fn longest(&mut self, at: usize, place: usize, end: usize) -> Found {
-        let mut count = 0;
-        while self.is_one(at + count, place, end) {
-            self.step()?;
-            count += 1;
-        }
-        loop {
-            if let Some(found) = self.deeper(at + count, end + 1)? {
-                return Ok(Some(found));
+    /// Behind the item that begins here.
+    fn item_end(&mut self, mut p: usize) -> Matched<usize> {
+        let start = p;
+        p += 1;
+        match self.mark(start) {
+            b'%' if self.mark(p) == 0 => return Err(PatternError::EndsEscaped),
+            b'%' => p += 1,
+            b'[' => {
+                if self.mark(p) == b'^' {
+                    p += 1;
+                }
+                loop {
+                    let mark = self.mark(p);
+                    p += 1;
+                    match mark {
+                        0 => return Err(PatternError::NoSetEnd),
+                        b'%' if self.mark(p) != 0 => p += 1,
+                        _ => {}
+                    }
+                    if self.mark(p) == b']' {
+                        break;
+                    }
+                }
+                p += 1;
+                self.take(p - start)?;
             }
-            match count {
-                0 => return Ok(None),
-                _ => count -= 1,
-            }
+            _ => {}
         }
+        Ok(p)
     }
 
-    fn shortest(&mut self, mut at: usize, place: usize, end: usize) -> Found {
-        loop {
-            if let Some(found) = self.deeper(at, end + 1)? {
-                return Ok(Some(found));
-            }
-            if !self.is_one(at, place, end) {
-                return Ok(None);
-            }
-            at += 1;
-        }
-    }
-
-    fn capture(&mut self, capture: Capture, at: usize, place: usize) -> Found {
-        if self.captures.len() >= CAPTURES_MAX {
-            return Err(Wrong::Pattern("too many captures"));
-        }
-        let count = self.captures.len();
-        self.captures.push(capture);
-        let found = self.deeper(at, place)?;
-        if found.is_none() {
-            self.captures.truncate(count);
-        }
-        Ok(found)
-    }
-
-    fn close(&mut self, at: usize, place: usize) -> Found {
-        let is_open = |one: &Capture| matches!(one, Capture::Open(_));
-        let number = self.captures.iter().rposition(is_open);
-        let number = number.ok_or(Wrong::Pattern("invalid pattern capture"))?;
-        let open = self.captures[number];
-        if let Capture::Open(start) = open {
-            self.captures[number] = Capture::Bytes(start, at);
-        }
-        let found = self.deeper(at, place)?;
-        if found.is_none() {
-            self.captures[number] = open;
-        }
-        Ok(found)
-    }
-
-    /// What stands between two bytes, and has as many of the one as of the other.
-    fn balanced(&mut self, at: usize, place: usize) -> Found {
-        let (Some(open), Some(close)) = (self.pattern.get(place), self.pattern.get(place + 1))
-        else {
-            return Err(Wrong::Pattern("unbalanced pattern"));
+    /// Whether the byte of the text is one of the item's.
+    fn is_one(&mut self, s: usize, p: usize, end: usize) -> Matched<bool> {
+        self.take(end - p)?;
+        let Some(byte) = self.text.get(s).copied() else {
+            return Ok(false);
         };
-        let (open, close) = (*open, *close);
-        if self.text.get(at) != Some(&open) {
+        Ok(match self.mark(p) {
+            b'.' => true,
+            b'%' => is_in_class(byte, self.mark(p + 1)),
+            b'[' => self.is_in_set(byte, p, end - 1),
+            mark => mark == byte,
+        })
+    }
+
+    /// Whether a byte is in the set between these places, where `[` and `]` stand.
+    fn is_in_set(&self, byte: u8, mut p: usize, end: usize) -> bool {
+        let is_other = self.mark(p + 1) == b'^';
+        p += usize::from(is_other);
+        loop {
+            p += 1;
+            if p >= end {
+                return is_other;
+            }
+            let is_in = if self.mark(p) == b'%' {
+                p += 1;
+                is_in_class(byte, self.mark(p))
+            } else if self.mark(p + 1) == b'-' && p + 2 < end {
+                p += 2;
+                (self.mark(p - 2)..=self.mark(p)).contains(&byte)
+            } else {
+                self.mark(p) == byte
+            };
+            if is_in {
+                return !is_other;
+            }
+        }
+    }
+
+    fn balanced(&mut self, s: usize, p: usize) -> Matched<Option<usize>> {
+        let (open, close) = (self.mark(p), self.mark(p + 1));
+        if open == 0 || close == 0 {
+            return Err(PatternError::Unbalanced);
+        }
+        if self.text.get(s) != Some(&open) {
             return Ok(None);
         }
-        let mut depth = 1;
-        for end in at + 1..self.text.len() {
-            self.step()?;
-            let byte = self.text[end];
-            if byte == close {
-                depth -= 1;
-                if depth == 0 {
-                    return Ok(Some(end + 1));
+        let mut depth = 1_usize;
+        for at in s + 1..self.text.len() {
+            self.take(0)?;
+            match self.text[at] {
+                byte if byte == close => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(Some(at + 1));
+                    }
                 }
-            } else if byte == open {
-                depth += 1;
+                byte if byte == open => depth += 1,
+                _ => {}
             }
         }
         Ok(None)
     }
 
-    /// What was captured before, once more.
-    fn same(&mut self, at: usize, digit: u8) -> Found {
-        let number = usize::from(digit).checked_sub(usize::from(b'1'));
-        let capture = number.and_then(|number| self.captures.get(number));
-        let Some(Capture::Bytes(start, end)) = capture else {
-            return Err(Wrong::Pattern("invalid capture index"));
-        };
-        let captured = &self.text[*start..*end];
-        let end = at + captured.len();
-        Ok((self.text.get(at..end) == Some(captured)).then_some(end))
+    fn most(&mut self, s: usize, p: usize, end: usize) -> Matched<Option<usize>> {
+        let mut count = 0;
+        while self.is_one(s + count, p, end)? {
+            count += 1;
+        }
+        for count in (0..=count).rev() {
+            if let Some(found) = self.go(s + count, end + 1)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn fewest(&mut self, mut s: usize, p: usize, end: usize) -> Matched<Option<usize>> {
+        loop {
+            if let Some(found) = self.go(s, end + 1)? {
+                return Ok(Some(found));
+            }
+            if !self.is_one(s, p, end)? {
+                return Ok(None);
+            }
+            s += 1;
+        }
+    }
+
+    fn open(&mut self, s: usize, p: usize, end: End) -> Matched<Option<usize>> {
+        if self.captures.len() >= CAPTURES_MAX {
+            return Err(PatternError::Captures);
+        }
+        self.captures.push((s, end));
+        let found = self.go(s, p)?;
+        if found.is_none() {
+            self.captures.pop();
+        }
+        Ok(found)
+    }
+
+    fn close(&mut self, s: usize, p: usize) -> Matched<Option<usize>> {
+        let is_open = |(_, end): &(usize, End)| matches!(end, End::Open);
+        let number = self.captures.iter().rposition(is_open);
+        let number = number.ok_or(PatternError::NoCapture)?;
+        self.captures[number].1 = End::At(s);
+        let found = self.go(s, p)?;
+        if found.is_none() {
+            self.captures[number].1 = End::Open;
+        }
+        Ok(found)
+    }
+
+    /// Behind what was captured, if it is here again.
+    fn captured_again(&mut self, s: usize, digit: u8) -> Matched<Option<usize>> {
+        let number = digit.checked_sub(b'1').map(usize::from);
+        match number.and_then(|number| self.captures.get(number)) {
+            None | Some((_, End::Open)) => Err(PatternError::CaptureIndex),
+            Some((_, End::IsPlace)) => Ok(None),
+            Some((start, End::At(end))) => {
+                let range = *start..*end;
+                self.take(range.len())?;
+                let is_here = self.text[s..].starts_with(&self.text[range.clone()]);
+                Ok(is_here.then_some(s + range.len()))
+            }
+        }
     }
 }
 
-fn in_class(byte: u8, class: u8) -> bool {
+/// Whether a byte is in the class of a letter, or is the byte behind `%`.
+fn is_in_class(byte: u8, class: u8) -> bool {
     let is_in = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),
         b'c' => byte.is_ascii_control(),
         b'd' => byte.is_ascii_digit(),
         b'l' => byte.is_ascii_lowercase(),
         b'p' => byte.is_ascii_punctuation(),
-        b's' => byte.is_ascii_whitespace() || byte == 11,
+        b's' => matches!(byte, b' ' | 9..=13),
         b'u' => byte.is_ascii_uppercase(),
         b'w' => byte.is_ascii_alphanumeric(),
         b'x' => byte.is_ascii_hexdigit(),
         b'z' => byte == 0,
         _ => return class == byte,
     };
-    is_in != class.is_ascii_uppercase()
+    is_in == class.is_ascii_lowercase()
 }
 
-/// Whether a byte is in a set, which stands there with its brackets.
-fn in_set(byte: u8, set: &[u8]) -> bool {
-    let inner = &set[1..set.len() - 1];
-    let (inner, is_wanted) = match inner {
-        [b'^', inner @ ..] => (inner, false),
-        inner => (inner, true),
+/// Whether a text is searched for as it is.
+pub(super) fn is_plain(pattern: &[u8]) -> bool {
+    let end = pattern.iter().position(|byte| *byte == 0);
+    let pattern = &pattern[..end.unwrap_or(pattern.len())];
+    !pattern.iter().any(|byte| b"^$*+?.([%-".contains(byte))
+}
+
+/// The first place from one on where a text stands as it is; and the steps that are left then.
+pub(super) fn find_plain(
+    text: &[u8],
+    part: &[u8],
+    from: usize,
+    steps: i64,
+) -> (Matched<Option<usize>>, i64) {
+    let Some(first) = part.first() else {
+        return (Ok(Some(from)), steps);
     };
-    let mut at = 0;
-    while at < inner.len() {
-        match &inner[at..] {
-            [b'%', class, ..] => {
-                if in_class(byte, *class) {
-                    return is_wanted;
-                }
-                at += 2;
-            }
-            [from, b'-', to, ..] => {
-                if (*from..=*to).contains(&byte) {
-                    return is_wanted;
-                }
-                at += 3;
-            }
-            [one, ..] => {
-                if *one == byte {
-                    return is_wanted;
-                }
-                at += 1;
-            }
-            [] => break,
+    let (mut at, mut steps) = (from, steps);
+    while at + part.len() <= text.len() {
+        let skipped = text[at..].iter().position(|byte| byte == first);
+        steps -= 1 + (skipped.unwrap_or(text.len() - at) / STEP_BYTES) as i64;
+        let Some(skipped) = skipped else { break };
+        at += skipped;
+        let same = text[at..].iter().zip(part).take_while(|(a, b)| a == b);
+        let same = same.count();
+        steps -= (same / STEP_BYTES) as i64;
+        if steps < 0 {
+            return (Err(PatternError::Steps), steps);
         }
+        if same == part.len() {
+            return (Ok(Some(at)), steps);
+        }
+        at += 1;
     }
-    !is_wanted
+    match steps < 0 {
+        true => (Err(PatternError::Steps), steps),
+        false => (Ok(None), steps),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    #[test]
-    fn patterns_find_what_luas_own_find() {
-        let lua = mlua::Lua::new();
-        let own: mlua::Function = lua
-            .load("return function(s, p) return pcall(string.find, s, p) end")
-            .eval()
-            .unwrap();
-        let texts = [
-            "",
-            "a",
-            "hello world",
-            "key = value",
-            "f(a(b)c)d",
-            "THE (quick) fox",
-            "aaa",
-            "x-1.5e10",
-        ];
-        let patterns = [
-            "",
-            "a",
-            "^a",
-            "l+",
-            "l*",
-            "l-o",
-            "(%w+) = (%w+)",
-            "%b()",
-            "()ll()",
-            "o$",
-            "[aeiou]",
-            "[^aeiou ]+",
-            "%f[%a]%a+",
-            "(a)(a)%1",
-            "a?a?aaa",
-            "[%w_]+",
-            "[a-f]+",
-            "%d+%.?%d*",
-            "^(.-)%s*$",
-            "(.)%1",
-            "%S+$",
-            "[]]",
-            "[^]]",
-            "%",
-            "[a",
-            "%f",
-            "(a",
-            "a)",
-            "%1",
-            "%b",
-            "[%",
-            "[a-]",
-            "%-%d",
-            "$",
-            "^$",
-            ".-x",
-            "([^=]*)=",
-        ];
-        for text in texts {
-            // Without these a pattern is a text.
-            let is_pattern = |pattern: &&&str| {
-                pattern.contains(['^', '$', '*', '+', '?', '.', '(', '[', '%', '-'])
-            };
-            for pattern in patterns.iter().filter(is_pattern) {
-                let values: mlua::MultiValue = own.call((text, *pattern)).unwrap();
-                let values: Vec<String> = values
-                    .iter()
-                    .map(|value| value.to_string().unwrap())
-                    .collect();
-                let anchored = pattern.strip_prefix('^');
-                let steps = |_| true;
-                let inner = anchored.unwrap_or(pattern).as_bytes();
-                let mut matcher = Matcher::new(text.as_bytes(), inner, &steps);
-                let found = matcher
-                    .find(0, anchored.is_some())
-                    .and_then(|found| match found {
-                        None => Ok(vec!["true".to_string(), "nil".into()]),
-                        Some((start, end)) => {
-                            let mut told =
-                                vec!["true".into(), (start + 1).to_string(), end.to_string()];
-                            if !matcher.captures.is_empty() {
-                                told.extend(matcher.captures(start, end)?.iter().map(
-                                    |one| match one {
-                                        Capture::Bytes(from, to) => text[*from..*to].to_string(),
-                                        Capture::Position(at) | Capture::Open(at) => {
-                                            (at + 1).to_string()
-                                        }
-                                    },
-                                ));
-                            }
-                            Ok(told)
-                        }
-                    });
-                match found {
-                    Ok(told) => assert_eq!(told, values, "{text:?} {pattern:?}"),
-                    Err(Wrong::Pattern(wrong)) => {
-                        assert!(
-                            values[1].contains(wrong),
-                            "{text:?} {pattern:?}: {wrong} {values:?}"
-                        );
-                    }
-                    Err(Wrong::TooLong) => panic!("{pattern}"),
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_pattern_that_goes_back_for_ever_ends_with_its_steps_and_a_deep_one_at_its_bound() {
-        let left = Cell::new(100_000);
-        let steps = |count| {
-            left.set(left.get() - count);
-            left.get() > 0
-        };
-        let pattern = format!("{}b", "a?".repeat(60));
-        let text = "a".repeat(60);
-        let found = Matcher::new(text.as_bytes(), pattern.as_bytes(), &steps).find(0, true);
-        assert_eq!(found, Err(Wrong::TooLong));
-        let steps = |_| true;
-        let pattern = "a?".repeat(10_000);
-        let found = Matcher::new("a".repeat(10_000).as_bytes(), pattern.as_bytes(), &steps).at(0);
-        assert_eq!(found, Err(Wrong::Pattern("pattern too complex")));
-    }
-}
+mod tests;

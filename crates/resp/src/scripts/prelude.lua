@@ -1,10 +1,11 @@
 -- What a script finds: base functions, libraries and `redis`, none of which it can change. Its argument is a table of
 -- functions of the program's. Texts of errors are Redis'.
 local raw = ...
-local error, type, tostring, select, next, pairs, rawget, rawset =
-    error, type, tostring, select, next, pairs, rawget, rawset
-local setmetatable, getmetatable, pcall0, xpcall0, loadstring0 = setmetatable, getmetatable, pcall, xpcall, loadstring
-local collectgarbage0, floor, concat = collectgarbage, math.floor, table.concat
+local error, type, tostring, select, next, pairs, ipairs, rawget, rawset =
+    error, type, tostring, select, next, pairs, ipairs, rawget, rawset
+local setmetatable, getmetatable, pcall0, xpcall0, tonumber = setmetatable, getmetatable, pcall, xpcall, tonumber
+local collectgarbage0, floor, concat, sub, unpack = collectgarbage, math.floor, table.concat, string.sub, unpack
+local string, table = string, table
 
 local READONLY = 'Attempt to modify a readonly table'
 local protected = {}
@@ -23,7 +24,7 @@ end
 local real = {}
 
 for _, name in pairs({ 'assert', 'error', 'gcinfo', 'getmetatable', 'ipairs', 'next', 'pairs', 'rawequal', 'rawget',
-    'select', 'tonumber', 'tostring', 'type', 'unpack', '_VERSION' }) do
+    'select', 'tonumber', 'tostring', 'type', '_VERSION' }) do
     real[name] = _G[name]
 end
 
@@ -48,8 +49,27 @@ function real.pcall(...)
     return caught(pcall0(...))
 end
 
+-- A handler runs without the hook if that raised the error, so that no script's runs then.
 function real.xpcall(f, handler)
-    return caught(xpcall0(f, handler))
+    return caught(xpcall0(f, function(e)
+        if raw.over() then
+            return e
+        end
+        return handler(e)
+    end))
+end
+
+-- Lua's own is wrong for bounds whose difference is no number of C's.
+local INT_MAX = 2147483646
+
+function real.unpack(t, i, j)
+    local first = i == nil and 1 or tonumber(i)
+    local last = j == nil and type(t) == 'table' and #t or tonumber(j)
+    if first and last and not (first >= -INT_MAX and first <= INT_MAX and last >= -INT_MAX and last <= INT_MAX
+        and last - first < 8000) then
+        error('too many results to unpack', 2)
+    end
+    return unpack(t, i, j)
 end
 
 function real.rawset(table, key, value)
@@ -66,22 +86,10 @@ function real.setmetatable(table, meta)
     return setmetatable(table, meta)
 end
 
--- Machine code of Lua is not checked by it.
-function real.loadstring(text, name)
-    if type(text) == 'string' and text:byte(1) == 27 then
-        return nil, 'binary chunks are not loaded'
-    end
-    return loadstring0(text, name)
-end
-
-function real.load(reader, name)
-    local parts = {}
-    while true do
-        local part = reader()
-        if part == nil or part == '' then
-            return real.loadstring(concat(parts), name or '=(load)')
-        end
-        parts[#parts + 1] = part
+-- Lua's parser is not made for texts that are to be distrusted, and scripts make many.
+for _, name in pairs({ 'load', 'loadstring' }) do
+    real[name] = function()
+        error(name .. ' is not supported in scripts', 2)
     end
 end
 
@@ -125,40 +133,120 @@ for name, f in pairs(_G.coroutine) do
     coroutine[name] = f
 end
 
--- Each takes a part of the stack of the program's thread, which Lua 5.1 does not count.
-local COROUTINES_MAX = 3
-local depth = 0
-local create0, resume0 = coroutine.create, coroutine.resume
-
-local function resumed(...)
-    depth = depth - 1
-    return ...
+local resume0, create, wrap = coroutine.resume, coroutine.create, coroutine.wrap
+coroutine.resume = function(...)
+    return caught(resume0(...))
 end
 
-local function resume(...)
-    if depth >= COROUTINES_MAX then
-        return false, 'C stack overflow'
-    end
-    depth = depth + 1
-    return resumed(resume0(...))
-end
-
-function coroutine.resume(...)
-    return caught(resume(...))
-end
-
-local function unwrapped(ok, e, ...)
-    if ok then
-        return e, ...
-    end
-    error(e, 0)
+-- Each counts its instructions from the beginning, so that it is charged with those that the hook does not see.
+function coroutine.create(f)
+    raw.spend()
+    return create(f)
 end
 
 function coroutine.wrap(f)
-    local thread = create0(f)
-    return function(...)
-        return unwrapped(resume(thread, ...))
+    raw.spend()
+    return wrap(f)
+end
+
+-- Patterns are matched within bounds.
+string.find, string.match, string.rep = raw.find, raw.match, raw.rep
+
+local function check_text(value, place, name)
+    local kind = type(value)
+    if kind ~= 'string' and kind ~= 'number' then
+        kind = value == nil and 'no value' or kind
+        error(('bad argument #%d to \'%s\' (string expected, got %s)'):format(place, name, kind), 3)
     end
+    return tostring(value)
+end
+
+function string.gmatch(s, p)
+    s, p = check_text(s, 1, 'gmatch'), check_text(p, 2, 'gmatch')
+    local at = 0
+    local function advance(first, last, ...)
+        if first ~= nil then
+            at = last > first and last or last + 1
+        end
+        return ...
+    end
+    return function()
+        return advance(raw.next_match(s, p, at, false))
+    end
+end
+string.gfind = string.gmatch
+
+function string.gsub(s, p, by, most)
+    local kind = type(by)
+    if kind == 'string' or kind == 'number' then
+        return raw.replaced(s, p, by, most)
+    end
+    s, p = check_text(s, 1, 'gsub'), check_text(p, 2, 'gsub')
+    if kind ~= 'function' and kind ~= 'table' then
+        error("bad argument #3 to 'gsub' (string/function/table expected)", 2)
+    end
+    local limit = most == nil and #s + 1 or tonumber(most)
+    if limit == nil then
+        error("bad argument #4 to 'gsub' (number expected, got " .. type(most) .. ')', 2)
+    end
+    local parts, count, at, anchored = {}, 0, 0, sub(p, 1, 1) == '^'
+    -- Adds a match, and what is before it. Returns whether another one may follow.
+    local function add(first, last, ...)
+        if first == nil then
+            return false
+        end
+        count = count + 1
+        local value
+        if kind == 'table' then
+            value = by[(...)]
+        else
+            value = by(...)
+        end
+        if not value then
+            value = sub(s, first + 1, last)
+        elseif type(value) ~= 'string' and type(value) ~= 'number' then
+            error('invalid replacement value (a ' .. type(value) .. ')', 3)
+        end
+        parts[#parts + 1] = sub(s, at + 1, first)
+        parts[#parts + 1] = value
+        at = last
+        if last == first then
+            if last >= #s then
+                return false
+            end
+            at = last + 1
+            parts[#parts + 1] = sub(s, at, at)
+        end
+        return not anchored
+    end
+    while count < limit and add(raw.next_match(s, p, at, true)) do end
+    parts[#parts + 1] = sub(s, at + 1)
+    return concat(parts), count
+end
+
+-- Lua's own compares without the hook.
+local sort = table.sort
+local function less(a, b)
+    return a < b
+end
+
+function table.sort(t, comparator)
+    return sort(t, comparator or less)
+end
+
+-- Lua's own moves as many items as there are places, and there may be many that have none.
+local insert = table.insert
+function table.insert(t, ...)
+    if select('#', ...) == 2 and type(t) == 'table' then
+        local place = tonumber((...))
+        if place then
+            if place > INT_MAX or place < -INT_MAX then
+                error("bad argument #2 to 'insert' (position out of bounds)", 2)
+            end
+            raw.work(math.max(0, #t + 1 - place) * 16)
+        end
+    end
+    return insert(t, ...)
 end
 
 local redis = {
@@ -167,11 +255,27 @@ local redis = {
     REDIS_VERSION = raw.version, REDIS_VERSION_NUM = raw.version_number,
 }
 
-redis.call, redis.sha1hex, redis.setresp, redis.log = raw.call, raw.sha1hex, raw.setresp, raw.log
 redis.set_repl, redis.acl_check_cmd = raw.set_repl, raw.acl_check_cmd
 
+-- The program is given a table of the arguments, of which it holds one at a time.
+function redis.call(...)
+    return raw.call({ ... }, select('#', ...))
+end
+
 function redis.pcall(...)
-    return raw.pcall(...)
+    return raw.pcall({ ... }, select('#', ...))
+end
+
+function redis.sha1hex(...)
+    return raw.sha1hex(select('#', ...), (...))
+end
+
+function redis.setresp(...)
+    return raw.setresp(select('#', ...), (...))
+end
+
+function redis.log(level, ...)
+    return raw.log(select('#', ...), level, { ... })
 end
 
 local function reply_of(field)
@@ -200,9 +304,25 @@ end
 function redis.debug() end
 
 local cjson = { null = raw.null, encode = raw.json_encode, decode = raw.json_decode }
-local cmsgpack = { pack = raw.pack, unpack = raw.unpack }
+local bit = raw.bit
+for _, name in pairs({ 'band', 'bor', 'bxor' }) do
+    local two = bit[name]
+    bit[name] = function(first, ...)
+        local folded = bit.tobit(first)
+        for _, other in ipairs({ ... }) do
+            folded = two(folded, other)
+        end
+        return folded
+    end
+end
 
-for name, library in pairs({ bit = raw.bit, cjson = cjson, cmsgpack = cmsgpack, coroutine = coroutine, math = math,
+local cmsgpack = { unpack = raw.unpack }
+
+function cmsgpack.pack(...)
+    return raw.pack({ ... }, select('#', ...))
+end
+
+for name, library in pairs({ bit = bit, cjson = cjson, cmsgpack = cmsgpack, coroutine = coroutine, math = math,
     redis = redis, string = string, table = table }) do
     real[name] = protect(library)
 end
@@ -233,7 +353,10 @@ return {
     run = function(f, keys, arguments)
         depth = 0
         real.KEYS, real.ARGV = keys, arguments
-        return xpcall0(f, ended)
+        -- A script may return more values than the program can hold.
+        return xpcall0(function()
+            return (f())
+        end, ended)
     end,
     -- Whether no script has put anything where the next one would find it.
     is_clean = function()

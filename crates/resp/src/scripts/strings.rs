@@ -1,275 +1,208 @@
-//! The functions of the library `string` that take patterns, with a bound of steps and of memory.
+//! Functions of the library `string` that match patterns, by [`Matcher`] and within a script's [`Limits`].
 
-use super::MEMORY_BYTES_MAX;
 use super::json::lua_type;
-use super::library::{number_of, text_for};
-use super::limits::{Limits, Raised, too_long};
-use super::patterns::{Capture, Matcher, Wrong};
-use mlua::{Function, Lua, MultiValue, Table, Value};
+use super::library::{Raised, number_of, stopped};
+use super::limits::Limits;
+use super::patterns::{Found, Matcher, PatternError, find_plain, is_plain};
+use mlua::{BorrowedBytes, Lua, MultiValue, Table, Value};
 use std::sync::Arc;
 
-/// Bytes that are compared in one step.
-const STEP_BYTES: usize = 64;
-
-/// Puts the functions into a table.
-pub(super) fn put(lua: &Lua, limits: &Arc<Limits>, raw: &Table) -> mlua::Result<()> {
+/// Puts the functions into the table that `prelude.lua` is given.
+pub(super) fn put(lua: &Lua, raw: &Table, limits: &Arc<Limits>) -> mlua::Result<()> {
     let of = limits.clone();
-    let find = move |lua: &Lua, given: Given| search(lua, &of, given, "find");
-    raw.set("find", lua.create_function(find)?)?;
+    let finds = move |lua: &Lua, (text, pattern, from, plain): (Value, Value, Value, Value)| {
+        find(lua, &of, "find", [text, pattern, from, plain])
+    };
+    raw.set("find", lua.create_function(finds)?)?;
     let of = limits.clone();
-    let matched = move |lua: &Lua, given: Given| search(lua, &of, given, "match");
-    raw.set("match", lua.create_function(matched)?)?;
+    let matches = move |lua: &Lua, (text, pattern, from): (Value, Value, Value)| {
+        find(lua, &of, "match", [text, pattern, from, Value::Nil])
+    };
+    raw.set("match", lua.create_function(matches)?)?;
     let of = limits.clone();
-    let gmatch = move |lua: &Lua, (text, pattern): (Value, Value)| {
-        let text = text_for(lua, &text, 1, "gmatch")?;
-        let pattern = text_for(lua, &pattern, 2, "gmatch")?;
-        each(lua, of.clone(), text, pattern)
-    };
-    raw.set("gmatch", lua.create_function(gmatch)?)?;
+    let next_match = move |lua: &Lua, given: (Value, Value, usize, bool)| next(lua, &of, given);
+    raw.set("next_match", lua.create_function(next_match)?)?;
     let of = limits.clone();
-    let gsub =
-        move |lua: &Lua, given: (Value, Value, Value, Option<f64>)| replaced(lua, &of, given);
-    raw.set("gsub", lua.create_function(gsub)?)
-}
-
-/// A text, a pattern, where to begin, and whether the pattern is plain.
-type Given = (Value, Value, Option<f64>, Option<bool>);
-
-fn wrong(lua: &Lua, wrong: Wrong) -> mlua::Error {
-    match wrong {
-        Wrong::Pattern(text) => Raised::here(lua, text.into()),
-        Wrong::TooLong => too_long(),
-    }
-}
-
-fn value_of(lua: &Lua, text: &[u8], capture: Capture) -> mlua::Result<Value> {
-    Ok(match capture {
-        Capture::Bytes(start, end) => Value::String(lua.create_string(&text[start..end])?),
-        Capture::Position(at) | Capture::Open(at) => Value::Number((at + 1) as f64),
-    })
-}
-
-fn search(lua: &Lua, limits: &Limits, given: Given, name: &str) -> mlua::Result<MultiValue> {
-    let (text, pattern, from, is_plain) = given;
-    let text = text_for(lua, &text, 1, name)?;
-    let pattern = text_for(lua, &pattern, 2, name)?;
-    let from = match from.unwrap_or(1.0) as i64 {
-        from @ ..0 => (text.len() as i64).saturating_add(from).max(0),
-        from => from.saturating_sub(1).max(0),
-    };
-    let from = (from as usize).min(text.len());
-    let is_find = name == "find";
-    let is_special = |byte: &u8| b"^$*+?.([%-".contains(byte);
-    let nothing = || Ok(MultiValue::from_iter([Value::Nil]));
-    if is_find && (is_plain.unwrap_or(false) || !pattern.iter().any(is_special)) {
-        let place = plain(limits, &text[from..], &pattern)?;
-        return match place {
-            Some(place) => {
-                let start = (from + place + 1) as f64;
-                let end = (from + place + pattern.len()) as f64;
-                Ok(MultiValue::from_iter([
-                    Value::Number(start),
-                    Value::Number(end),
-                ]))
-            }
-            None => nothing(),
-        };
-    }
-    let (inner, is_anchored) = match &pattern[..] {
-        [b'^', inner @ ..] => (inner, true),
-        inner => (inner, false),
-    };
-    let steps = |count| limits.take(count);
-    let mut matcher = Matcher::new(&text, inner, &steps);
-    let found = matcher.find(from, is_anchored);
-    let Some((start, end)) = found.map_err(|error| wrong(lua, error))? else {
-        return nothing();
-    };
-    let mut values = MultiValue::new();
-    if is_find {
-        values.push_back(Value::Number((start + 1) as f64));
-        values.push_back(Value::Number(end as f64));
-        if !matcher.has_captures() {
-            return Ok(values);
+    let replaces = move |lua: &Lua, given: (Value, Value, Value, Value)| replaced(lua, &of, given);
+    raw.set("replaced", lua.create_function(replaces)?)?;
+    let of = limits.clone();
+    let rep = move |lua: &Lua, (given, count): (Value, Value)| {
+        let text = text(lua, &given, 1, "rep")?;
+        let count = whole(lua, &count, 2, "rep")?;
+        let count = count.ok_or_else(|| wrong(lua, &Value::Nil, 2, "rep", "number"))?;
+        let (text, count) = (text.as_bytes(), usize::try_from(count).unwrap_or(0));
+        let bytes = text.len().saturating_mul(count);
+        of.room(bytes).map_err(|stop| stopped(lua, stop))?;
+        match bytes {
+            0 => lua.create_string(b""),
+            _ => lua.create_string(text.repeat(count)),
         }
+    };
+    raw.set("rep", lua.create_function(rep)?)
+}
+
+/// An argument that is a text, or a number, which is one then.
+fn text(lua: &Lua, value: &Value, place: usize, function: &str) -> mlua::Result<mlua::String> {
+    match (value, number_of(value)) {
+        (Value::String(text), _) => Ok(text.clone()),
+        (_, Some(number)) => lua.create_string(super::convert::general(number, 14)),
+        _ => Err(wrong(lua, value, place, function, "string")),
     }
-    let captures = matcher.captures(start, end);
-    for capture in captures.map_err(|error| wrong(lua, error))? {
-        values.push_back(value_of(lua, &text, capture)?);
+}
+
+fn wrong(lua: &Lua, value: &Value, place: usize, function: &str, expected: &str) -> mlua::Error {
+    let got = match value {
+        Value::Nil => "no value",
+        other => lua_type(other),
+    };
+    let text = format!("bad argument #{place} to '{function}' ({expected} expected, got {got})");
+    Raised::here(lua, text)
+}
+
+fn whole(lua: &Lua, value: &Value, place: usize, function: &str) -> mlua::Result<Option<i64>> {
+    if value.is_nil() {
+        return Ok(None);
+    }
+    let number = lua.coerce_number(value.clone())?;
+    let number = number.ok_or_else(|| wrong(lua, value, place, function, "number"))?;
+    Ok(Some(number as i64))
+}
+
+/// Runs a matcher with the steps that are left, and takes those that it has taken.
+fn within<T>(
+    lua: &Lua,
+    limits: &Limits,
+    matcher: &mut Matcher<'_>,
+    act: impl FnOnce(&mut Matcher<'_>) -> Result<T, PatternError>,
+) -> mlua::Result<T> {
+    let before = matcher.steps_left();
+    let done = act(matcher);
+    settled(lua, limits, before - matcher.steps_left(), done)
+}
+
+fn settled<T>(
+    lua: &Lua,
+    limits: &Limits,
+    taken: i64,
+    done: Result<T, PatternError>,
+) -> mlua::Result<T> {
+    let taken = limits.take(taken);
+    match done {
+        Err(error) => Err(Raised::here(lua, error.to_string())),
+        Ok(done) => match taken {
+            Ok(()) => Ok(done),
+            Err(stop) => Err(stopped(lua, stop)),
+        },
+    }
+}
+
+/// Captures as values.
+fn push(
+    lua: &Lua,
+    text: &BorrowedBytes<'_>,
+    found: &[Found],
+    values: &mut MultiValue,
+) -> mlua::Result<()> {
+    for found in found {
+        values.push_back(match found {
+            Found::Text(range) => Value::String(lua.create_string(&text[range.clone()])?),
+            Found::Place(place) => Value::Number(*place as f64),
+        });
+    }
+    Ok(())
+}
+
+fn find(
+    lua: &Lua,
+    limits: &Limits,
+    function: &str,
+    [given_text, pattern, from, plain]: [Value; 4],
+) -> mlua::Result<MultiValue> {
+    let is_find = function == "find";
+    let given_text = text(lua, &given_text, 1, function)?;
+    let pattern = text(lua, &pattern, 2, function)?;
+    let (subject, pattern) = (given_text.as_bytes(), pattern.as_bytes());
+    let length = subject.len() as i64;
+    let from = match whole(lua, &from, 3, function)?.unwrap_or(1) {
+        from if from < 0 => (from.saturating_add(length + 1)).max(0),
+        from => from,
+    };
+    let from = (from - 1).clamp(0, length) as usize;
+    let is_asked = !matches!(plain, Value::Nil | Value::Boolean(false));
+    let place = |place: usize| Value::Number(place as f64);
+    let mut values = MultiValue::new();
+    if is_find && (is_asked || is_plain(&pattern)) {
+        let before = limits.left();
+        let (found, left) = find_plain(&subject, &pattern, from, before);
+        match settled(lua, limits, before - left, found)? {
+            Some(at) => values.extend([place(at + 1), place(at + pattern.len())]),
+            None => values.push_back(Value::Nil),
+        }
+        return Ok(values);
+    }
+    let mut matcher = Matcher::new(&subject, &pattern, true, limits.left());
+    let found = within(lua, limits, &mut matcher, |matcher| {
+        let Some(found) = matcher.find(from)? else {
+            return Ok(None);
+        };
+        let whole = (!is_find).then(|| found.clone());
+        Ok(Some((found, matcher.found(whole)?)))
+    })?;
+    let Some((found, captured)) = found else {
+        values.push_back(Value::Nil);
+        return Ok(values);
+    };
+    if is_find {
+        values.extend([place(found.start + 1), place(found.end)]);
+    }
+    push(lua, &subject, &captured, &mut values)?;
+    Ok(values)
+}
+
+/// The next match from a place on: where it begins and ends, counted from 0, and what it captures.
+fn next(
+    lua: &Lua,
+    limits: &Limits,
+    (subject, pattern, from, anchors): (Value, Value, usize, bool),
+) -> mlua::Result<MultiValue> {
+    let function = if anchors { "gsub" } else { "gmatch" };
+    let (subject, pattern) = (
+        text(lua, &subject, 1, function)?,
+        text(lua, &pattern, 2, function)?,
+    );
+    let (subject, pattern) = (subject.as_bytes(), pattern.as_bytes());
+    let mut matcher = Matcher::new(&subject, &pattern, anchors, limits.left());
+    let mut values = MultiValue::new();
+    let found = within(lua, limits, &mut matcher, |matcher| {
+        let Some(found) = matcher.find(from)? else {
+            return Ok(None);
+        };
+        Ok(Some((found.clone(), matcher.found(Some(found))?)))
+    })?;
+    if let Some((found, captured)) = found {
+        values.push_back(Value::Number(found.start as f64));
+        values.push_back(Value::Number(found.end as f64));
+        push(lua, &subject, &captured, &mut values)?;
     }
     Ok(values)
 }
 
-/// The place of bytes in a text.
-fn plain(limits: &Limits, text: &[u8], bytes: &[u8]) -> mlua::Result<Option<usize>> {
-    let Some(last) = text.len().checked_sub(bytes.len()) else {
-        return Ok(None);
-    };
-    let Some(first) = bytes.first() else {
-        return Ok(Some(0));
-    };
-    let cost = (bytes.len() / STEP_BYTES + 1) as i64;
-    for place in 0..=last {
-        if text[place] == *first {
-            if !limits.take(cost) {
-                return Err(too_long());
-            }
-            if text[place..].starts_with(bytes) {
-                return Ok(Some(place));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// The function that finds the next match each time.
-fn each(lua: &Lua, limits: Arc<Limits>, text: Vec<u8>, pattern: Vec<u8>) -> mlua::Result<Function> {
-    let mut from = 0;
-    lua.create_function_mut(move |lua, ()| {
-        if from > text.len() {
-            return Ok(MultiValue::from_iter([Value::Nil]));
-        }
-        let steps = |count| limits.take(count);
-        let mut matcher = Matcher::new(&text, &pattern, &steps);
-        let found = matcher
-            .find(from, false)
-            .map_err(|error| wrong(lua, error))?;
-        let Some((start, end)) = found else {
-            from = text.len() + 1;
-            return Ok(MultiValue::from_iter([Value::Nil]));
-        };
-        from = if end == start { end + 1 } else { end };
-        let captures = matcher.captures(start, end);
-        let captures = captures.map_err(|error| wrong(lua, error))?;
-        let values = captures.into_iter().map(|one| value_of(lua, &text, one));
-        values.collect()
-    })
-}
-
+/// `gsub` by a text.
 fn replaced(
     lua: &Lua,
     limits: &Limits,
-    (text, pattern, by, most): (Value, Value, Value, Option<f64>),
+    (subject, pattern, by, most): (Value, Value, Value, Value),
 ) -> mlua::Result<(mlua::String, f64)> {
-    let text = text_for(lua, &text, 1, "gsub")?;
-    let pattern = text_for(lua, &pattern, 2, "gsub")?;
-    let by = match (&by, number_of(&by)) {
-        (Value::Table(_) | Value::Function(_), _) => By::Value(by),
-        (Value::String(_), _) | (_, Some(_)) => By::Text(text_for(lua, &by, 3, "gsub")?),
-        _ => {
-            let text = "bad argument #3 to 'gsub' (string/function/table expected)";
-            return Err(Raised::here(lua, text.into()));
-        }
-    };
-    let (inner, is_anchored) = match &pattern[..] {
-        [b'^', inner @ ..] => (inner, true),
-        inner => (inner, false),
-    };
-    let most = most.map_or(usize::MAX, |most| most.max(0.0) as usize);
-    let steps = |count| limits.take(count);
-    let mut matcher = Matcher::new(&text, inner, &steps);
-    let (mut result, mut at, mut count) = (Vec::new(), 0, 0);
-    while count < most {
-        let end = matcher.at(at).map_err(|error| wrong(lua, error))?;
-        if let Some(end) = end {
-            count += 1;
-            let captures = matcher.captures(at, end);
-            let captures = captures.map_err(|error| wrong(lua, error))?;
-            by.put(lua, limits, &text, (at, end), &captures, &mut result)?;
-            if result.len() > MEMORY_BYTES_MAX {
-                return Err(Raised::here(lua, "not enough memory".into()));
-            }
-        }
-        match end {
-            Some(end) if end > at => at = end,
-            _ if at < text.len() => {
-                result.push(text[at]);
-                at += 1;
-            }
-            _ => {
-                at += 1;
-                break;
-            }
-        }
-        if is_anchored {
-            break;
-        }
-    }
-    result.extend_from_slice(text.get(at..).unwrap_or_default());
-    Ok((lua.create_string(result)?, count as f64))
-}
-
-/// What replaces a match.
-enum By {
-    /// A text, in which `%1` is the first capture.
-    Text(Vec<u8>),
-    /// A table or a function, of the first capture or all of them.
-    Value(Value),
-}
-
-impl By {
-    fn put(
-        &self,
-        lua: &Lua,
-        limits: &Limits,
-        text: &[u8],
-        (start, end): (usize, usize),
-        captures: &[Capture],
-        result: &mut Vec<u8>,
-    ) -> mlua::Result<()> {
-        let value = match self {
-            By::Text(by) => return put_text(lua, by, text, (start, end), captures, result),
-            By::Value(Value::Table(table)) => {
-                let key = value_of(lua, text, captures[0])?;
-                limits.call_back(lua, || table.get::<Value>(key))?
-            }
-            By::Value(Value::Function(function)) => {
-                let values = captures.iter().map(|one| value_of(lua, text, *one));
-                let values = values.collect::<mlua::Result<MultiValue>>()?;
-                limits.call_back(lua, || function.call::<Value>(values))?
-            }
-            By::Value(_) => Value::Nil,
-        };
-        match (&value, number_of(&value)) {
-            (Value::Nil | Value::Boolean(false), _) => result.extend_from_slice(&text[start..end]),
-            (Value::String(_), _) | (_, Some(_)) => {
-                result.extend(text_for(lua, &value, 3, "gsub")?);
-            }
-            _ => {
-                let kind = lua_type(&value);
-                let text = format!("invalid replacement value (a {kind})");
-                return Err(Raised::here(lua, text));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn put_text(
-    lua: &Lua,
-    by: &[u8],
-    text: &[u8],
-    (start, end): (usize, usize),
-    captures: &[Capture],
-    result: &mut Vec<u8>,
-) -> mlua::Result<()> {
-    let mut bytes = by.iter();
-    while let Some(byte) = bytes.next() {
-        if *byte != b'%' {
-            result.push(*byte);
-            continue;
-        }
-        match bytes.next() {
-            Some(b'0') => result.extend_from_slice(&text[start..end]),
-            Some(digit @ b'1'..=b'9') => match captures.get(usize::from(digit - b'1')) {
-                Some(Capture::Bytes(from, to)) => result.extend_from_slice(&text[*from..*to]),
-                Some(Capture::Position(at) | Capture::Open(at)) => {
-                    result.extend((at + 1).to_string().bytes());
-                }
-                None => return Err(Raised::here(lua, "invalid capture index".into())),
-            },
-            other => result.extend(other),
-        }
-    }
-    Ok(())
+    let (subject, pattern, by) = (
+        text(lua, &subject, 1, "gsub")?,
+        text(lua, &pattern, 2, "gsub")?,
+        text(lua, &by, 3, "gsub")?,
+    );
+    let most = whole(lua, &most, 4, "gsub")?.unwrap_or(i64::MAX);
+    let (subject, pattern, by) = (subject.as_bytes(), pattern.as_bytes(), by.as_bytes());
+    let mut matcher = Matcher::new(&subject, &pattern, true, limits.left());
+    let (written, count) = within(lua, limits, &mut matcher, |matcher| {
+        matcher.replaced(&by, most)
+    })?;
+    Ok((lua.create_string(written)?, count as f64))
 }
