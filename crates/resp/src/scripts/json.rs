@@ -1,6 +1,5 @@
 //! JSON as the library `cjson` reads and writes it: what is wrong is said in its words.
 
-use super::MEMORY_BYTES_MAX;
 use super::convert::general;
 use super::limits::{Gathered, Limits, Stop};
 use mlua::{Lua, Table, Value};

@@ -1,6 +1,5 @@
 //! MessagePack as the library `cmsgpack` reads and writes it.
 
-use super::MEMORY_BYTES_MAX;
 use super::json::lua_type;
 use super::limits::{Gathered, Limits, Stop};
 use mlua::{Lua, Table, Value};

@@ -123,11 +123,6 @@ function math.randomseed(seed)
     raw.randomseed(seed)
 end
 
--- Lua's own go back without a bound. Methods of strings are found here, too.
-local string = _G.string
-string.find, string.match, string.gmatch, string.gsub = raw.find, raw.match, raw.gmatch, raw.gsub
-string.gfind = nil
-
 local coroutine = {}
 for name, f in pairs(_G.coroutine) do
     coroutine[name] = f
@@ -351,7 +346,6 @@ end
 return {
     env = env,
     run = function(f, keys, arguments)
-        depth = 0
         real.KEYS, real.ARGV = keys, arguments
         -- A script may return more values than the program can hold.
         return xpcall0(function()
