@@ -156,7 +156,7 @@ impl Answered<'_> {
                 self.take(0, bytes.len())?;
                 Reply::Bulk(bytes.to_vec())
             }
-            Value::Integer(number) => Reply::Int((*number).into()),
+            Value::Integer(number) => Reply::Int(*number),
             Value::Number(number) => Reply::Int(truncated(*number)),
             Value::Boolean(value) if self.is_new => Reply::Bool(*value),
             Value::Boolean(true) => Reply::Int(1),

@@ -58,7 +58,7 @@ fn write(value: &Value, bytes: &mut Gathered<'_>, depth: usize) -> Result<(), St
             bytes.extend(&string)
         }
         Value::Boolean(value) => bytes.extend(&[if *value { 0xc3 } else { 0xc2 }]),
-        Value::Integer(number) => write_whole((*number).into(), bytes),
+        Value::Integer(number) => write_whole(*number, bytes),
         Value::Number(number) if number.fract() == 0.0 && number.abs() < 9.2e18 => {
             write_whole(*number as i64, bytes)
         }
@@ -83,13 +83,13 @@ fn write_float(number: f64, bytes: &mut Gathered<'_>) -> Result<(), Stop> {
 fn write_whole(number: i64, bytes: &mut Gathered<'_>) -> Result<(), Stop> {
     match number {
         -32..=0x7f => bytes.extend(&[number as u8]),
-        0..=0xff => marked(0xcc, &[number as u8], bytes),
-        0..=0xffff => marked(0xcd, &(number as u16).to_be_bytes(), bytes),
-        0..=0xffff_ffff => marked(0xce, &(number as u32).to_be_bytes(), bytes),
-        0.. => marked(0xcf, &number.to_be_bytes(), bytes),
-        -128.. => marked(0xd0, &[number as u8], bytes),
-        -0x8000.. => marked(0xd1, &(number as i16).to_be_bytes(), bytes),
-        -0x8000_0000.. => marked(0xd2, &(number as i32).to_be_bytes(), bytes),
+        0x80..=0xff => marked(0xcc, &[number as u8], bytes),
+        0x100..=0xffff => marked(0xcd, &(number as u16).to_be_bytes(), bytes),
+        0x1_0000..=0xffff_ffff => marked(0xce, &(number as u32).to_be_bytes(), bytes),
+        0x1_0000_0000.. => marked(0xcf, &number.to_be_bytes(), bytes),
+        -128..-32 => marked(0xd0, &[number as u8], bytes),
+        -0x8000..-128 => marked(0xd1, &(number as i16).to_be_bytes(), bytes),
+        -0x8000_0000..-0x8000 => marked(0xd2, &(number as i32).to_be_bytes(), bytes),
         _ => marked(0xd3, &number.to_be_bytes(), bytes),
     }
 }
