@@ -70,7 +70,7 @@ pub fn decode_text(kind: SqlType, text: &str) -> Result<Value, SqlError> {
                 format!("the number \"{text}\" has more than 38 digits"),
             )
         }),
-        SqlType::Jsonb => Json::read(text).map(|json| json.value()),
+        SqlType::Jsonb => Json::read(text).and_then(|json| json.value()),
         SqlType::Json => crate::values::json::check(text).and_then(|()| stored_text(text)),
         SqlType::Bytea => match text.strip_prefix("\\x") {
             Some(digits) => decode_hexadecimal(digits).map(Value::Bytes),

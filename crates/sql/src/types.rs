@@ -470,9 +470,16 @@ impl TypeSpec {
         let has_blanks = self.kind == SqlType::Char && other.kind != SqlType::Char;
         !has_blanks
             && self.kind.is_text() == other.kind.is_text()
+            && (self.kind == other.kind || !self.is_text_of_other(other))
             && is_least(self.length(), other.length())
             && is_least(digits(self), digits(other))
             && is_least(precision(self), precision(other).or(Some(38)))
+    }
+
+    /// Whether one of both has values that are stored as texts, but are none.
+    fn is_text_of_other(self, other: TypeSpec) -> bool {
+        let is_it = |spec: TypeSpec| spec.stored() == Type::Text && !spec.kind.is_text();
+        is_it(self) || is_it(other)
     }
 
     /// What the engine stores for it.

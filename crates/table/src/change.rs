@@ -88,10 +88,10 @@ impl Transaction<'_> {
         })
     }
 
-    /// Has a column that has always a value be null, too. Every row is rewritten.
+    /// Makes a column nullable. Every row is rewritten.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table or column, or an index names it; [`Error::Limit`] if the table has more
+    /// [`Error::Refused`] if there is no such table or column, or an index or a reference names it; [`Error::Limit`] if the table has more
     /// rows than a transaction can rewrite, or has had too many shapes. Nothing has changed then.
     pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
         self.whole(|tx| {

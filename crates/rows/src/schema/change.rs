@@ -194,6 +194,17 @@ impl Schema {
                 ),
             });
         }
+        let mut users = self.foreign_keys.iter();
+        if let Some(reference) = users.find(|key| key.columns.contains(&number)) {
+            return Err(SchemaError::Change {
+                column: name.to_string(),
+                change: "made nullable",
+                reason: format!(
+                    "reference {:?} names it; drop that first, and make it again",
+                    reference.name
+                ),
+            });
+        }
         self.with_column(NULLS, Type::Bool, true, Value::Null)
     }
 

@@ -192,6 +192,16 @@ fn rounded(micros: i64, digits: u32) -> i64 {
 }
 
 impl Declared {
+    /// True if a schema of version 2 can have it: its type is one that columns had before `json`, `jsonb`, `interval` and
+    /// arrays.
+    pub(super) fn is_of_version_2(&self) -> bool {
+        const KINDS: [u32; 21] = [
+            0, 16, 17, 18, 19, 20, 21, 23, 25, 26, 700, 701, 1042, 1043, 1082, 1083, 1114, 1184,
+            1700, 2205, 2950,
+        ];
+        KINDS.contains(&self.kind)
+    }
+
     /// Of a column, without anything that it says.
     pub fn of(column: usize) -> Declared {
         Declared {

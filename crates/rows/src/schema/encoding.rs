@@ -16,7 +16,9 @@ use sardonyx_base::crc32c;
 /// set no columns.
 const PLAIN_VERSION: u16 = 1;
 /// The version of one that does: what is declared stands at its end.
-const VERSION: u16 = 2;
+const DECLARED_VERSION: u16 = 2;
+/// The version of one that declares types which programs of version 2 would take for texts. All else is as in version 2.
+const VERSION: u16 = 3;
 /// Version (2), reserved (2), length of what follows (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -40,11 +42,13 @@ impl Schema {
             out.text(name);
             out.text(condition);
         });
+        let mut declared = self.declared.iter();
         let version = match self.is_plain() {
             true => PLAIN_VERSION,
+            false if declared.all(Declared::is_of_version_2) => DECLARED_VERSION,
             false => VERSION,
         };
-        if version == VERSION {
+        if version != PLAIN_VERSION {
             body.list(&self.declared, Writer::declared);
         }
         let body = body.0;
@@ -73,7 +77,7 @@ impl Schema {
     pub fn decode(bytes: &[u8]) -> Result<Schema, SchemaError> {
         let mut head = Reader { bytes, at: 0 };
         let version = head.u16()? as u16;
-        if version != PLAIN_VERSION && version != VERSION {
+        if !matches!(version, PLAIN_VERSION | DECLARED_VERSION | VERSION) {
             return Err(match version {
                 0 => head.damaged("no version"),
                 _ => SchemaError::Version {
@@ -106,7 +110,7 @@ impl Schema {
             foreign_keys: from.list(8, Reader::foreign_key)?,
             checks: from.list(6, |from| Ok((from.text()?, from.text()?)))?,
             declared: match version {
-                VERSION => from.list(12, Reader::declared)?,
+                DECLARED_VERSION | VERSION => from.list(12, Reader::declared)?,
                 _ => Vec::new(),
             },
         };

@@ -327,7 +327,7 @@ fn json_together(of: &Aggregate, parts: &[&Collected]) -> Result<Value, SqlError
     }
     text.push_str(if is_object { " }" } else { "]" });
     match of.result {
-        SqlType::Jsonb => Ok(Json::read(&text)?.value()),
+        SqlType::Jsonb => Json::read(&text)?.value(),
         _ => Ok(Value::Text(text)),
     }
 }

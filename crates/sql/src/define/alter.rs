@@ -17,6 +17,7 @@ use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::source::Source;
 use crate::types::TypeSpec;
+use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Owner,
@@ -268,6 +269,13 @@ fn alter_column(
             let (from_stored, to_stored) = (column.stored, to.stored());
             taken = checks::take(tx, relation, column.number)?;
             let is_longer = to.holds_all_of(column.spec);
+            if !can_cast(column.spec.kind, to.kind, Coercion::Assignment) {
+                let text = format!(
+                    "column \"{name}\" cannot be cast automatically to type {}",
+                    to.kind.name()
+                );
+                return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
+            }
             if from_stored != to_stored {
                 let place = relation.schema.columns.len();
                 tx.widen_column(&relation.name, name, to_stored)?;

@@ -155,7 +155,10 @@ fn check_types(
         return Ok(());
     };
     let is_whole = |kind| matches!(kind, SqlType::Int2 | SqlType::Int4 | SqlType::Int8);
-    if from.stored == to.stored || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
+    let has_keys = from.spec.kind.has_keys() || to.spec.kind.has_keys();
+    let is_own = |kind| has_keys || kind == SqlType::Json;
+    let is_one = from.spec.kind == to.spec.kind || !is_own(from.spec.kind) && !is_own(to.spec.kind);
+    if from.stored == to.stored && is_one || is_whole(from.spec.kind) && is_whole(to.spec.kind) {
         return Ok(());
     }
     let name = name.cloned();

@@ -112,7 +112,7 @@ impl List {
                 Ok(Some(values))
             }
             ListOf::Array(array) => match array.0.evaluate(row, with)?.as_ref() {
-                ValueRef::Text(text) => arrays::values(text, array.1).map(Some),
+                ValueRef::Text(text) => arrays::keys(text, array.1).map(Some),
                 _ => Ok(None),
             },
         }

@@ -219,7 +219,7 @@ impl Compiler<'_> {
         );
         let span = match operator {
             BinaryOperator::Plus if is_time => interval_of(interval)?,
-            BinaryOperator::Minus if is_time => interval_of(interval)?.negated(),
+            BinaryOperator::Minus if is_time => interval_of(interval)?.negated()?,
             _ => {
                 let interval = self.interval(interval)?;
                 return self.combined(value, operator, interval);

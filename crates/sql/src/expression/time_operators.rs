@@ -129,11 +129,11 @@ impl Compiler<'_> {
     /// `- interval`
     ///
     /// # Errors
-    /// None that is known.
+    /// `22008` if it is out of range.
     pub(super) fn negative_interval(&mut self, typed: Typed) -> Result<Typed, SqlError> {
         match typed.expr {
             Expr::Literal(Value::Text(text)) => Ok(Typed::new(
-                Expr::Literal(Interval::known(&text).negated().value()),
+                Expr::Literal(Interval::known(&text).negated()?.value()),
                 SqlType::Interval,
             )),
             _ => self.call("interval_um", vec![typed]),

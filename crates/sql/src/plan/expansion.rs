@@ -84,9 +84,14 @@ impl Expansion {
     ) -> Result<(), SqlError> {
         self.plan.rows(source, with, u64::MAX, &mut |row| {
             let mut lists = Vec::with_capacity(row.len());
+            let mut memory = with.memory();
             for (value, element) in row.iter().zip(&self.elements) {
                 lists.push(match (value, element) {
-                    (Value::Text(array), Some(kind)) => Some(arrays::values(array, *kind)?),
+                    (Value::Text(array), Some(kind)) => {
+                        let values = arrays::values(array, *kind)?;
+                        memory.take(&values)?;
+                        Some(values)
+                    }
                     (_, Some(_)) => Some(Vec::new()),
                     (_, None) => None,
                 });

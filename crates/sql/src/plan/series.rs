@@ -1,5 +1,5 @@
 //! Functions in `FROM`, compiled and run: those that give rows, side by side if `unnest` has several arrays, numbered by
-//! `WITH ORDINALITY`; and those of one value, which give one row.
+//! `WITH ORDINALITY`; and scalar functions, which give one row.
 
 use super::draft::{FromNode, FromTable, Planned};
 use super::planning::Planning;
@@ -110,6 +110,10 @@ fn one(
         let name = qualified(name).map_or_else(|_| name.to_string(), |(_, name)| name);
         SqlError::unsupported(format!("the function {name} is not supported in FROM"))
     };
+    // What changes something would do so as often as the rows are read.
+    if typed.expr.is_volatile() {
+        return Err(unsupported());
+    }
     let of = match typed.expr {
         Expr::Call(function, _) if function.is("_pg_expandarray") => return Err(unsupported()),
         Expr::Call(function, arguments)
@@ -126,8 +130,6 @@ fn one(
         Expr::Call(function, arguments) if function.gives_rows() => {
             SeriesOf::Elements(Expr::Call(function, arguments), spec.kind)
         }
-        // One that changes something would do so as often as its rows are read.
-        Expr::Call(function, _) if function.is_volatile() => return Err(unsupported()),
         expr => SeriesOf::Value(expr),
     };
     Ok((of, spec))

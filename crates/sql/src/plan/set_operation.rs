@@ -195,7 +195,7 @@ impl SetOperations {
     ) -> Result<Keyed, SqlError> {
         let mut rows = Keyed::new();
         plan.rows(source, with, u64::MAX, &mut |row| {
-            let key = self.key_of(row);
+            let key = self.key_of(row)?;
             memory.take(row)?;
             memory.take_bytes(key.len() + 2 * size_of::<Vec<u8>>())?;
             rows.push((key, std::mem::take(row)));
@@ -204,7 +204,7 @@ impl SetOperations {
         Ok(rows)
     }
 
-    fn key_of(&self, row: &[Value]) -> Vec<u8> {
+    fn key_of(&self, row: &[Value]) -> Result<Vec<u8>, SqlError> {
         let mut key = Vec::new();
         for (place, value) in row.iter().enumerate() {
             let own = self.own_keys.iter().find(|(of, _)| *of == place);
@@ -214,7 +214,7 @@ impl SetOperations {
                     key_of(ValueRef::Int(length), &mut key);
                 }
                 (Some(SqlType::Jsonb), Value::Text(text)) => {
-                    key_of(ValueRef::Bytes(&Json::known(text).key()), &mut key);
+                    key_of(ValueRef::Bytes(&Json::known(text)?.key()), &mut key);
                 }
                 (Some(_), Value::Text(text)) => {
                     key_of(ValueRef::Text(text.trim_end_matches(' ')), &mut key);
@@ -222,7 +222,7 @@ impl SetOperations {
                 (_, value) => key_of(value.as_ref(), &mut key),
             }
         }
-        key
+        Ok(key)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. No column of a
-//! table has them.
+//! Arrays: values are texts in PostgreSQL's form (`{a,b}`, or `1 2` for `int2vector`), read and written here. A
+//! column of a table has them as texts.
 //!
 //! Invariant: the text of an array is the one that PostgreSQL writes for it, with its elements as their type writes them, so
 //! that equal arrays have equal texts.
@@ -18,6 +18,8 @@ pub(crate) use functions::{made, nested};
 pub(crate) use order::order_key;
 
 use super::Comparison;
+use super::intervals::Interval;
+use super::json_tree::Json;
 use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
 use crate::types::{SqlType, TypeSpec};
@@ -197,6 +199,27 @@ pub(crate) fn values(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> 
         .collect()
 }
 
+/// The elements as they are compared.
+///
+/// # Errors
+/// Those of [`values`]; `54001` for JSON that is nested too deep.
+pub(crate) fn keys(text: &str, kind: SqlType) -> Result<Vec<Value>, SqlError> {
+    let values = values(text, kind)?.into_iter();
+    values.map(|value| compared_as(value, kind)).collect()
+}
+
+/// A value of a type that no array is, as an expression compares it.
+///
+/// # Errors
+/// `54001` for JSON that is nested too deep.
+pub(crate) fn compared_as(value: Value, kind: SqlType) -> Result<Value, SqlError> {
+    Ok(match (kind, value) {
+        (SqlType::Interval, Value::Text(text)) => Value::Int(Interval::known(&text).length()),
+        (SqlType::Jsonb, Value::Text(text)) => Value::Bytes(Json::known(&text)?.key()),
+        (_, value) => value,
+    })
+}
+
 /// A comparison of a value with the elements of an array: with any of them, or with all.
 pub(crate) struct Against {
     pub comparison: Comparison,
@@ -207,7 +230,7 @@ impl Against {
     /// True if it holds; null if that is not known.
     ///
     /// # Errors
-    /// Those of [`values`].
+    /// Those of [`keys`].
     pub fn truth(
         &self,
         value: ValueRef<'_>,
@@ -215,7 +238,7 @@ impl Against {
         kind: SqlType,
     ) -> Result<Value, SqlError> {
         let mut found = Value::Bool(self.is_all);
-        for element in values(array, kind)? {
+        for element in keys(array, kind)? {
             match compare(value, element.as_ref()) {
                 Some(order) if self.comparison.accepts(order) != self.is_all => {
                     return Ok(Value::Bool(!self.is_all));

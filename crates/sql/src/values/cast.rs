@@ -104,13 +104,13 @@ pub(crate) fn cast(
         return Ok(with_fraction(Value::Time(time), to));
     }
     if let (SqlType::Jsonb, SqlType::Bool, ValueRef::Text(text)) = (from, to.kind, value) {
-        return match Json::known(text) {
+        return match Json::known(text)? {
             Json::Bool(value) => Ok(Value::Bool(value)),
             other => Err(not_of_json(&other, to.kind)),
         };
     }
     if let (SqlType::Jsonb, true, ValueRef::Text(text)) = (from, to.kind.is_number(), value) {
-        return match Json::known(text) {
+        return match Json::known(text)? {
             Json::Number(number) => {
                 let number = decode_text(SqlType::Numeric, &number)?;
                 cast(number.as_ref(), SqlType::Numeric, to, explicit)

@@ -102,7 +102,7 @@ impl Sum {
         };
         if months > 1 {
             self.months +=
-                number.whole * months + (number.fraction * months as f64).round() as i128;
+                number.whole * months + (number.fraction * months as f64).round_ties_even() as i128;
             return Some(());
         }
         if months == 1 {
@@ -167,10 +167,10 @@ impl Number {
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_number = !(whole.is_empty() && fraction.is_empty());
-        if !is_number || !are_digits(whole) || !are_digits(fraction) || whole.len() > 20 {
+        if !is_number || !are_digits(whole) || !are_digits(fraction) {
             return None;
         }
-        let whole: i128 = format!("0{whole}").parse().ok()?;
+        let whole = bounded(whole);
         let fraction: f64 = format!("0.{fraction}0").parse().ok()?;
         Some(match is_negative {
             true => Number {
@@ -212,12 +212,12 @@ fn clock(text: &str) -> Option<i128> {
 }
 
 impl Interval {
-    pub fn negated(self) -> Interval {
-        Interval {
-            months: self.months.saturating_neg(),
-            days: self.days.saturating_neg(),
-            micros: self.micros.saturating_neg(),
-        }
+    /// With all parts of the other sign.
+    ///
+    /// # Errors
+    /// `22008` if one is the least of its range.
+    pub fn negated(self) -> Result<Interval, SqlError> {
+        Interval::default().plus(self, -1)
     }
 
     /// Reads `1 day`, `2 hours 30 minutes ago`, `-1 mon`, `01:30:00`, `1-2`, `P1DT2H`.
@@ -399,6 +399,16 @@ fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
+/// The number of these digits. One that no part of an interval can be stays so small that sums of it do not overflow.
+fn bounded(digits: &str) -> i128 {
+    const BEYOND: i128 = 10_i128.pow(20);
+    match digits.trim_start_matches('0') {
+        "" => 0,
+        digits if digits.len() > 20 => BEYOND,
+        digits => digits.parse().unwrap_or(BEYOND),
+    }
+}
+
 /// `1-2`: years and months.
 fn years_and_months(word: &str) -> Option<(i128, i128)> {
     let (sign, digits) = match word.strip_prefix('-') {
@@ -408,7 +418,7 @@ fn years_and_months(word: &str) -> Option<(i128, i128)> {
     let (years, months) = digits.split_once('-')?;
     let whole = |text: &str| {
         let are_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        are_digits.then(|| text.parse::<i128>().ok()).flatten()
+        are_digits.then(|| bounded(text))
     };
     let months = whole(months).filter(|months| *months < 12)?;
     Some((sign * whole(years)?, sign * months))

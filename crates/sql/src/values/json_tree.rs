@@ -6,7 +6,7 @@
 //! Source: PostgreSQL 15, `jsonb_util.c` and `jsonfuncs.c`.
 
 use super::arrays::order::{push_bytes, push_decimal};
-use super::json::{check, push_text};
+use super::json::{DEPTH_MAX, check, check_escapes, push_text, too_deep};
 use crate::error::{SqlError, code};
 use crate::text::decode_text;
 use crate::types::SqlType;
@@ -74,12 +74,117 @@ pub(crate) fn level(text: &str) -> Level<'_> {
 }
 
 /// The text of a scalar without its quotes; `None` for null.
-pub(crate) fn plain(text: &str) -> Option<String> {
+///
+/// # Errors
+/// `22P02` and `22P05` for an escape that is no character of a text.
+pub(crate) fn plain(text: &str) -> Result<Option<String>, SqlError> {
     let text = text.trim_ascii();
-    match text.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(text).ok(),
+    Ok(match text.as_bytes().first() {
+        Some(b'"') => {
+            check_escapes(text)?;
+            serde_json::from_str(text).ok()
+        }
         Some(b'n') => None,
         _ => Some(text.to_string()),
+    })
+}
+
+/// Reads a text in one pass. It does not find all that is wrong with a text that is no JSON.
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Reader<'t> {
+    /// Takes a character behind blanks, if it is the next one.
+    fn takes(&mut self, character: char) -> bool {
+        let rest = self.rest.trim_ascii_start();
+        let behind = rest.strip_prefix(character);
+        self.rest = behind.unwrap_or(rest);
+        behind.is_some()
+    }
+
+    /// Takes so many bytes.
+    fn take(&mut self, length: usize) -> Option<&'t str> {
+        let (taken, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The text whose opening quote is the next character.
+    fn text(&mut self) -> Option<String> {
+        let bytes = self.rest.as_bytes();
+        let mut end = 1;
+        while *bytes.get(end)? != b'"' {
+            end += 1 + usize::from(bytes[end] == b'\\');
+        }
+        let quoted = self.take(end + 1)?;
+        if !quoted.contains('\\') {
+            return Some(quoted[1..end].to_string());
+        }
+        // Of `json`, whose escapes may be no characters.
+        let read = serde_json::from_str(quoted);
+        Some(read.unwrap_or_else(|_| quoted[1..end].to_string()))
+    }
+
+    /// The next value, so deep in others; `None` if it is none.
+    fn value(&mut self, depth: usize) -> Result<Option<Json>, SqlError> {
+        if depth > DEPTH_MAX {
+            return Err(too_deep());
+        }
+        self.rest = self.rest.trim_ascii_start();
+        Ok(match self.rest.as_bytes().first() {
+            Some(b'"') => self.text().map(Json::Text),
+            Some(b'[') => return self.items(depth),
+            Some(b'{') => return self.fields(depth),
+            Some(b't') => self.take(4).map(|_| Json::Bool(true)),
+            Some(b'f') => self.take(5).map(|_| Json::Bool(false)),
+            Some(b'n') => self.take(4).map(|_| Json::Null),
+            Some(_) => {
+                let is_behind = |c: char| matches!(c, ',' | ']' | '}') || c.is_ascii_whitespace();
+                let end = self.rest.find(is_behind).unwrap_or(self.rest.len());
+                let number = self.take(end).filter(|number| !number.is_empty());
+                number.map(|number| Json::Number(number.to_string()))
+            }
+            None => None,
+        })
+    }
+
+    fn items(&mut self, depth: usize) -> Result<Option<Json>, SqlError> {
+        let mut items = Vec::new();
+        self.takes('[');
+        while !self.takes(']') {
+            if !items.is_empty() && !self.takes(',') {
+                return Ok(None);
+            }
+            match self.value(depth + 1)? {
+                Some(item) => items.push(item),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Json::Array(items)))
+    }
+
+    fn fields(&mut self, depth: usize) -> Result<Option<Json>, SqlError> {
+        let mut fields = Vec::new();
+        self.takes('{');
+        while !self.takes('}') {
+            if !fields.is_empty() && !self.takes(',') {
+                return Ok(None);
+            }
+            self.rest = self.rest.trim_ascii_start();
+            let name = match self.rest.starts_with('"') {
+                true => self.text(),
+                false => None,
+            };
+            let Some(name) = name.filter(|_| self.takes(':')) else {
+                return Ok(None);
+            };
+            match self.value(depth + 1)? {
+                Some(value) => fields.push((name, value)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Json::object(fields.into_iter())))
     }
 }
 
@@ -87,33 +192,24 @@ impl Json {
     /// Reads a text.
     ///
     /// # Errors
-    /// `22P02` if it is no JSON.
+    /// `22P02` if it is no JSON; `22P05` for the character zero; `54001` if it is nested too deep.
     pub fn read(text: &str) -> Result<Json, SqlError> {
         check(text)?;
-        let json = Json::known(text);
+        check_escapes(text)?;
+        let json = Json::known(text)?;
         json.check_numbers()?;
         Ok(json)
     }
 
-    /// Reads a text that is JSON.
-    pub fn known(text: &str) -> Json {
-        let text = text.trim_ascii();
-        match level(text) {
-            Level::Object(fields) => {
-                let fields = fields.into_iter();
-                Json::object(fields.map(|(name, value)| (name, Json::known(value.get()))))
-            }
-            Level::Array(items) => {
-                Json::Array(items.iter().map(|item| Json::known(item.get())).collect())
-            }
-            Level::Scalar => match (text.as_bytes().first(), plain(text)) {
-                (Some(b'"'), Some(text)) => Json::Text(text),
-                (Some(b't'), _) => Json::Bool(true),
-                (Some(b'f'), _) => Json::Bool(false),
-                (_, Some(number)) => Json::Number(number),
-                (_, None) => Json::Null,
-            },
-        }
+    /// Reads a text that is JSON. One that is none, as a program may have stored it, is a number with this text.
+    ///
+    /// # Errors
+    /// `54001` if it is nested too deep.
+    pub fn known(text: &str) -> Result<Json, SqlError> {
+        let mut reader = Reader { rest: text };
+        let read = reader.value(0)?;
+        let read = read.filter(|_| reader.rest.trim_ascii().is_empty());
+        Ok(read.unwrap_or_else(|| Json::Number(text.trim_ascii().to_string())))
     }
 
     /// An object of fields, of which the last of a name counts.
@@ -206,11 +302,32 @@ impl Json {
         }
     }
 
+    /// How deep arrays and objects are in each other.
+    fn depth(&self) -> usize {
+        match self {
+            Json::Array(items) => 1 + items.iter().map(Json::depth).max().unwrap_or(0),
+            Json::Object(fields) => {
+                1 + fields
+                    .iter()
+                    .map(|(_, part)| part.depth())
+                    .max()
+                    .unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
     /// The value that an expression has.
-    pub fn value(&self) -> Value {
+    ///
+    /// # Errors
+    /// `54001` if it is nested too deep, which one can be that was made of others.
+    pub fn value(&self) -> Result<Value, SqlError> {
+        if self.depth() > DEPTH_MAX {
+            return Err(too_deep());
+        }
         let mut text = String::new();
         self.push(&mut text);
-        Value::Text(text)
+        Ok(Value::Text(text))
     }
 
     /// True if it contains another one, as `@>` does.
@@ -310,8 +427,8 @@ impl Json {
                 key.push(6);
                 key.extend((fields.len() as u64).to_be_bytes());
                 for (name, value) in fields {
-                    key.extend((name.len() as u64).to_be_bytes());
-                    key.extend(name.as_bytes());
+                    // Names are in the order of their lengths, but compared as texts are.
+                    push_bytes(name.as_bytes(), key);
                     value.push_key(key);
                 }
             }

@@ -1,7 +1,7 @@
-//! Time zones by name: of the IANA database, which the program has in itself, abbreviations, and distances from UTC.
+//! Time zones by name: places of the bundled IANA database, abbreviations, and distances from UTC.
 //!
-//! A local time that a change of the clock leaves out, or has twice, is read as PostgreSQL reads it: by the distance before
-//! the change if it is left out, by the one behind it if it is there twice.
+//! A local time is read as PostgreSQL reads it: a nonexistent one by the distance before the change of the clock, an
+//! ambiguous one by the distance behind it.
 
 use super::arithmetic::DAY;
 use crate::error::{SqlError, code};

@@ -257,3 +257,62 @@ query
 SELECT min(i), max(i) FROM (VALUES (interval '31 days'), ('1 mon'), ('10 hours'), ('9 days')) v(i)
 ----
 10:00:00|31 days
+
+# Elements of arrays are compared as values are.
+
+query
+SELECT '1 day'::interval = any(array['24 hours']::interval[]), '2 hours'::interval > all(array['1 hour','119 minutes']::interval[]), '1 day'::interval <> all(array['24 hours']::interval[]), array_position(array['1 day','24 hours']::interval[], '24 hours'::interval), array_remove(array['1 day','2 days']::interval[], '24 hours'::interval)
+----
+t|t|f|1|{"2 days"}
+
+# Numbers that no interval has.
+
+statement error 22015
+SELECT interval '99999999999999999999999 years'
+----
+interval field value out of range: "99999999999999999999999 years"
+
+statement error 22015
+SELECT '99999999999999999999999999999999999999-1'::interval
+
+query
+SELECT interval '0.375 years', interval '0.04 years', interval '-0.375 years', interval '0.125 years', interval '0.208 years'
+----
+4 mons|00:00:00|-4 mons|2 mons|2 mons
+
+statement error 22008
+SELECT - interval '-178956970 years -8 months'
+----
+interval out of range
+
+# Types of columns that are stored as texts do not become each other.
+
+statement ok
+CREATE TABLE retyped (a text PRIMARY KEY, i interval, j json, x int[])
+
+statement error 42804
+ALTER TABLE retyped ALTER COLUMN a TYPE interval
+----
+column "a" cannot be cast automatically to type interval
+
+statement error 42804
+ALTER TABLE retyped ALTER COLUMN i TYPE jsonb
+----
+column "i" cannot be cast automatically to type jsonb
+
+statement error 0A000
+ALTER TABLE retyped ALTER COLUMN j TYPE jsonb
+
+statement error 0A000
+ALTER TABLE retyped ALTER COLUMN x TYPE bigint[]
+
+statement error 0A000
+ALTER TABLE retyped ALTER COLUMN i TYPE text
+
+statement error 42804
+CREATE TABLE referring (id int PRIMARY KEY, a interval REFERENCES retyped)
+----
+foreign key constraint "referring_a_fkey" cannot be implemented
+
+statement error 42804
+CREATE TABLE referring (id int PRIMARY KEY, a int[] REFERENCES retyped)

@@ -294,3 +294,95 @@ query
 SELECT body, raw, tags FROM docs WHERE id = 1
 ----
 {"a": "x", "b": 1, "c": [false]}|{"b" : 1}|{a,b,c}
+
+# Values that are nested deeper than a thousand are refused, however they are made.
+
+statement error 54001
+SELECT (repeat('[',20000)||repeat(']',20000))::jsonb
+----
+stack depth limit exceeded
+
+statement error 54001
+SELECT (repeat('{"a":',1001)||'1'||repeat('}',1001))::json
+----
+stack depth limit exceeded
+
+query
+SELECT length((repeat('[',1000)||repeat(']',1000))::jsonb::text), length(to_jsonb(repeat('["\', 1500))::text)
+----
+2000|7502
+
+statement error 54001
+SELECT jsonb_build_array((repeat('[',1000)||repeat(']',1000))::jsonb)
+----
+stack depth limit exceeded
+
+statement error 54001
+SELECT jsonb_set('{"a":1}', '{a}', (repeat('[',1000)||repeat(']',1000))::jsonb)
+----
+stack depth limit exceeded
+
+statement error 54001
+SELECT '1'::jsonb || (repeat('{"a":',1000)||'1'||repeat('}',1000))::jsonb
+----
+stack depth limit exceeded
+
+statement error 54001
+SELECT jsonb_agg((repeat('[',1000)||repeat(']',1000))::jsonb)
+----
+stack depth limit exceeded
+
+# Escapes that are no characters.
+
+statement error 22P02
+SELECT '{"a":"\ud83d"}'::jsonb
+----
+invalid input syntax for type json
+
+statement error 22P02
+SELECT '{"a":"\ude00"}'::jsonb
+
+statement error 22P02
+SELECT '{"\ud83d\ud83d":1}'::jsonb
+
+statement error 22P02
+SELECT '{"a":"\ud83d"}'::json ->> 'a'
+
+statement error 22P05
+SELECT '{"a":"\u0000"}'::jsonb
+----
+unsupported Unicode escape sequence
+
+statement error 22P05
+SELECT '{"a":"\u0000"}'::json ->> 'a'
+----
+unsupported Unicode escape sequence
+
+query
+SELECT '{"a":"\u0000\ud83d"}'::json, json_typeof('"\ud83d"'), '"\ud83d\ude00 \\u0000"'::jsonb
+----
+{"a":"\u0000\ud83d"}|string|"😀 \\u0000"
+
+# Names are compared as texts, in the order of their lengths.
+
+query
+SELECT '{"aa":1}'::jsonb < '{"b":1}'::jsonb, '{"aa":1,"b":1}'::jsonb < '{"b":1,"c":0}'::jsonb, '{"a":1}'::jsonb < '{"a":1,"b":1}'::jsonb, '{"b":2,"aa":1}'::jsonb < '{"b":1,"ab":1}'::jsonb, '{"b":2,"aa":1}'::jsonb < '{"c":1,"aa":1}'::jsonb, '["b"]'::jsonb < '["aa"]'::jsonb
+----
+t|t|t|f|t|f
+
+statement error 22004
+SELECT jsonb_set('{"a":{"b":1}}', array['a',null], '2')
+----
+path element at position 2 is null
+
+statement error 22004
+SELECT '{"a":{"b":1}}'::jsonb #- array['a',null]
+----
+path element at position 2 is null
+
+# Elements of arrays are compared as values are.
+
+query
+SELECT '1'::jsonb = any(array['1.0','2']::jsonb[]), '1'::jsonb <> all(array['1.0']::jsonb[]), '3'::jsonb > any(array['4']::jsonb[]), array_position(array['1.0','1']::jsonb[], '1'::jsonb), array_remove(array['1.0','2']::jsonb[], '1'::jsonb)
+----
+t|f|f|1|{2}

@@ -51,3 +51,6 @@ statement error 22023
 SELECT regexp_split_to_array('abc', 'b', 'g')
 ----
 regexp_split_to_array() does not support the "global" option
+
+statement error 54000
+SELECT length(regexp_replace(repeat('a', 100000), 'a', repeat('\&', 1) || repeat('b', 100000), 'g'))

@@ -503,8 +503,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 3;
-        let version = SchemaError::Version { version: 3, known: 2 };
+        later[0] = 4;
+        let version = SchemaError::Version { version: 4, known: 3 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }

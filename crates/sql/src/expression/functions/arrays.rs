@@ -64,7 +64,7 @@ fn split(a: Arguments<'_>) -> Answer {
 }
 
 /// The most bytes of a series that is kept before its rows are given.
-const SERIES_BYTES_MAX: usize = 256 << 20;
+const SERIES_BYTES_MAX: usize = 16 << 20;
 
 /// Appends a number to those of a series.
 ///
@@ -77,11 +77,11 @@ fn append(series: &mut String, number: &str) -> Result<(), SqlError> {
         true => Err(SqlError::new(
             code::OUT_OF_MEMORY,
             format!(
-                "a series in the list of SELECT has more than {} MiB",
+                "a series that is not of whole numbers in FROM has more than {} MiB",
                 SERIES_BYTES_MAX >> 20
             ),
         )
-        .hint("Call generate_series in FROM.")),
+        .hint("Call generate_series with whole numbers in FROM.")),
         false => Ok(()),
     }
 }

@@ -63,7 +63,7 @@ fn of(a: Arguments<'_>, at: usize) -> Interval {
 
 fn moved(a: Arguments<'_>, kind: SqlType, back: bool) -> Answer {
     let by = of(a, 1);
-    let by = if back { by.negated() } else { by };
+    let by = if back { by.negated()? } else { by };
     shift(a.value(0), &by, kind)
 }
 
@@ -75,7 +75,7 @@ fn zoned(a: Arguments<'_>, is_east: bool) -> Answer {
             format!("interval time zone \"{by}\" must not include months or days"),
         ));
     }
-    let by = if is_east { by } else { by.negated() };
+    let by = if is_east { by } else { by.negated()? };
     shift(a.value(1), &by, SqlType::Timestamp)
 }
 

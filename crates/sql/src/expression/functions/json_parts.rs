@@ -3,42 +3,43 @@
 use super::definition::*;
 use crate::error::{SqlError, code};
 use crate::values::arrays::{elements, written};
+use crate::values::json::check_escapes;
 use crate::values::json_tree::{Json, Level, level, place, plain, wrong};
 use sardonyx::schema::Value;
 
 pub(super) static TABLE: &[Definition] = functions! {
-    json_array_element(JSON, INT4) -> JSON, |a, _| Ok(whole(element(a))), "`json -> number`: element of an array, from 0";
-    json_array_element_text(JSON, INT4) -> TEXT, |a, _| Ok(as_text(element(a))), "`json ->> number`: element of an array as a text";
+    json_array_element(JSON, INT4) -> JSON, |a, _| Ok(whole(element(a)?)), "`json -> number`: element of an array, from 0";
+    json_array_element_text(JSON, INT4) -> TEXT, |a, _| as_text(element(a)?), "`json ->> number`: element of an array as a text";
     json_array_elements(JSON) -> JSON, |a, _| all(a, false, "json_array_elements"), "rows of the elements of an array", rows;
     json_array_elements_text(JSON) -> TEXT, |a, _| all(a, true, "json_array_elements_text"), "rows of the elements of an array as texts", rows;
     json_array_length(JSON) -> INT4, |a, _| length(a), "number of elements of an array";
-    json_object_field(JSON, TEXT) -> JSON, |a, _| Ok(whole(field(a))), "`json -> name`: field of an object";
-    json_object_field_text(JSON, TEXT) -> TEXT, |a, _| Ok(as_text(field(a))), "`json ->> name`: field of an object as a text";
+    json_object_field(JSON, TEXT) -> JSON, |a, _| Ok(whole(field(a)?)), "`json -> name`: field of an object";
+    json_object_field_text(JSON, TEXT) -> TEXT, |a, _| as_text(field(a)?), "`json ->> name`: field of an object as a text";
     json_object_keys(JSON) -> TEXT, |a, _| names(a, "json_object_keys"), "rows of the names of an object", rows;
-    json_typeof(JSON) -> TEXT, |a, _| text(type_of(&Json::known(a.text(0)))), "type of a value of JSON";
-    jsonb_array_element(JSONB, INT4) -> JSONB, |a, _| Ok(whole(element_or_scalar(a))), "`jsonb -> number`: element of an array, from 0";
-    jsonb_array_element_text(JSONB, INT4) -> TEXT, |a, _| Ok(as_text(element_or_scalar(a))), "`jsonb ->> number`: element of an array as a text";
+    json_typeof(JSON) -> TEXT, |a, _| text(type_of(&Json::known(a.text(0))?)), "type of a value of JSON";
+    jsonb_array_element(JSONB, INT4) -> JSONB, |a, _| Ok(whole(element_or_scalar(a)?)), "`jsonb -> number`: element of an array, from 0";
+    jsonb_array_element_text(JSONB, INT4) -> TEXT, |a, _| as_text(element_or_scalar(a)?), "`jsonb ->> number`: element of an array as a text";
     jsonb_array_elements(JSONB) -> JSONB, |a, _| all(a, false, "jsonb_array_elements"), "rows of the elements of an array", rows;
     jsonb_array_elements_text(JSONB) -> TEXT, |a, _| all(a, true, "jsonb_array_elements_text"), "rows of the elements of an array as texts", rows;
     jsonb_array_length(JSONB) -> INT4, |a, _| length(a), "number of elements of an array";
-    jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| Ok(concatenated(json(a, 0), json(a, 1)).value()), "operator of two bars: fields, or elements, of both";
-    jsonb_contained(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 1).contains(&json(a, 0)))), "`jsonb <@ jsonb`: true if the second contains the first";
-    jsonb_contains(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).contains(&json(a, 1)))), "`jsonb @> jsonb`: true if the first contains the second";
+    jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| concatenated(json(a, 0)?, json(a, 1)?).value(), "operator of two bars: fields, or elements, of both";
+    jsonb_contained(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 1)?.contains(&json(a, 0)?))), "`jsonb <@ jsonb`: true if the second contains the first";
+    jsonb_contains(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0)?.contains(&json(a, 1)?))), "`jsonb @> jsonb`: true if the first contains the second";
     jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
     jsonb_delete(JSONB, TEXT) -> JSONB, |a, _| without_names(a, &[a.text(1).to_string()]), "`jsonb - name`: without a field, or the elements that are a text";
     jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| without_names(a, &texts(a, 1)), "`jsonb - names`: without fields, or the elements that are one of these texts";
     jsonb_delete_path(JSONB, TEXTS) -> JSONB, |a, _| without_path(a), "`jsonb #- path`: without the part at a path";
-    jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0).has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
-    jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().all(|name| json(a, 0).has_name(name)))), "`jsonb ?& names`: true if it has all of them";
-    jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool(texts(a, 1).iter().any(|name| json(a, 0).has_name(name)))), "operator `?` with a bar: true if it has one of the names";
-    jsonb_object_field(JSONB, TEXT) -> JSONB, |a, _| Ok(whole(field(a))), "`jsonb -> name`: field of an object";
-    jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| Ok(as_text(field(a))), "`jsonb ->> name`: field of an object as a text";
+    jsonb_exists(JSONB, TEXT) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0)?.has_name(a.text(1)))), "`jsonb ? name`: true if it has the name, or the text as an element";
+    jsonb_exists_all(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool({ let json = json(a, 0)?; texts(a, 1).iter().all(|name| json.has_name(name)) })), "`jsonb ?& names`: true if it has all of them";
+    jsonb_exists_any(JSONB, TEXTS) -> BOOL, |a, _| Ok(Value::Bool({ let json = json(a, 0)?; texts(a, 1).iter().any(|name| json.has_name(name)) })), "operator `?` with a bar: true if it has one of the names";
+    jsonb_object_field(JSONB, TEXT) -> JSONB, |a, _| Ok(whole(field(a)?)), "`jsonb -> name`: field of an object";
+    jsonb_object_field_text(JSONB, TEXT) -> TEXT, |a, _| as_text(field(a)?), "`jsonb ->> name`: field of an object as a text";
     jsonb_object_keys(JSONB) -> TEXT, |a, _| names(a, "jsonb_object_keys"), "rows of the names of an object", rows;
     jsonb_pretty(JSONB) -> TEXT, |a, _| pretty(a), "with a line for each part";
     jsonb_set(JSONB, TEXTS, JSONB) -> JSONB, |a, _| with_path(a, true), "with another value at a path, which is added at the end of it";
     jsonb_set(JSONB, TEXTS, JSONB, BOOL) -> JSONB, |a, _| with_path(a, a.is_true(3)), "with another value at a path, which is added with `true` only";
-    jsonb_strip_nulls(JSONB) -> JSONB, |a, _| Ok(without_nulls(json(a, 0)).value()), "without fields that are null";
-    jsonb_typeof(JSONB) -> TEXT, |a, _| text(type_of(&json(a, 0))), "type of a value of JSON";
+    jsonb_strip_nulls(JSONB) -> JSONB, |a, _| without_nulls(json(a, 0)?).value(), "without fields that are null";
+    jsonb_typeof(JSONB) -> TEXT, |a, _| text(type_of(&json(a, 0)?)), "type of a value of JSON";
 };
 
 /// `json #> path`
@@ -46,7 +47,7 @@ pub(crate) static PATH: Definition = Definition::new(
     "json_extract_path",
     &[JSON, TEXTS],
     JSON,
-    |a, _| Ok(whole(at_path(a))),
+    |a, _| Ok(whole(at_path(a)?)),
     "",
 );
 
@@ -55,7 +56,7 @@ pub(crate) static PATH_TEXT: Definition = Definition::new(
     "json_extract_path_text",
     &[JSON, TEXTS],
     TEXT,
-    |a, _| Ok(as_text(at_path(a))),
+    |a, _| as_text(at_path(a)?),
     "",
 );
 
@@ -64,12 +65,27 @@ pub(crate) static JSON_KEY: Definition = Definition::new(
     "jsonb_key",
     &[JSONB],
     BYTEA,
-    |a, _| Ok(Value::Bytes(json(a, 0).key())),
+    |a, _| Ok(Value::Bytes(json(a, 0)?.key())),
     "",
 );
 
-fn json(a: Arguments<'_>, at: usize) -> Json {
+fn json(a: Arguments<'_>, at: usize) -> Result<Json, SqlError> {
     Json::known(a.text(at))
+}
+
+/// The steps of a path.
+///
+/// # Errors
+/// `22004` if one is null.
+fn steps(a: Arguments<'_>, at: usize) -> Result<Vec<String>, SqlError> {
+    let steps = elements(a.text(at)).into_iter().enumerate();
+    let steps = steps.map(|(at, step)| {
+        step.ok_or_else(|| {
+            let text = format!("path element at position {} is null", at + 1);
+            SqlError::new(code::NULL_NOT_ALLOWED, text)
+        })
+    });
+    steps.collect()
 }
 
 /// The texts of an array that are not null.
@@ -81,8 +97,11 @@ fn whole(part: Option<String>) -> Value {
     part.map_or(Value::Null, Value::Text)
 }
 
-fn as_text(part: Option<String>) -> Value {
-    whole(part.and_then(|part| plain(&part)))
+fn as_text(part: Option<String>) -> Answer {
+    match part {
+        Some(part) => plain(&part).map(whole),
+        None => Ok(Value::Null),
+    }
 }
 
 fn step(text: &str, name: &str) -> Option<String> {
@@ -100,37 +119,38 @@ fn step(text: &str, name: &str) -> Option<String> {
     }
 }
 
-fn field(a: Arguments<'_>) -> Option<String> {
-    match level(a.text(0)) {
+fn field(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
+    check_escapes(a.text(0))?;
+    Ok(match level(a.text(0)) {
         Level::Object(_) => step(a.text(0), a.text(1)),
         _ => None,
-    }
+    })
 }
 
-fn element(a: Arguments<'_>) -> Option<String> {
-    match level(a.text(0)) {
+fn element(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
+    check_escapes(a.text(0))?;
+    Ok(match level(a.text(0)) {
         Level::Array(items) => {
-            let at = place(items.len(), a.int(1))?;
-            items.get(at).map(|item| item.get().to_string())
+            let item = place(items.len(), a.int(1)).and_then(|at| items.get(at));
+            item.map(|item| item.get().to_string())
         }
         _ => None,
-    }
+    })
 }
 
 /// To PostgreSQL, a scalar of `jsonb` is an array of itself.
-fn element_or_scalar(a: Arguments<'_>) -> Option<String> {
+fn element_or_scalar(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
     match (level(a.text(0)), a.int(1)) {
-        (Level::Scalar, 0 | -1) => Some(a.text(0).to_string()),
+        (Level::Scalar, 0 | -1) => Ok(Some(a.text(0).to_string())),
         _ => element(a),
     }
 }
 
-fn at_path(a: Arguments<'_>) -> Option<String> {
-    let mut part = a.text(0).to_string();
-    for name in elements(a.text(1)) {
-        part = step(&part, &name?)?;
-    }
-    Some(part)
+fn at_path(a: Arguments<'_>) -> Result<Option<String>, SqlError> {
+    check_escapes(a.text(0))?;
+    let mut steps = elements(a.text(1)).into_iter();
+    let whole = a.text(0).to_string();
+    Ok(steps.try_fold(whole, |part, name| step(&part, &name?)))
 }
 
 fn items<'t>(
@@ -152,10 +172,12 @@ fn items<'t>(
 
 fn all(a: Arguments<'_>, are_texts: bool, function: &str) -> Answer {
     let items = items(a, function)?.into_iter();
-    text(written(items.map(|item| match are_texts {
+    let parts = items.map(|item| match are_texts {
         true => plain(item.get()),
-        false => Some(item.get().to_string()),
-    })))
+        false => Ok(Some(item.get().to_string())),
+    });
+    let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
+    text(written(parts.into_iter()))
 }
 
 fn length(a: Arguments<'_>) -> Answer {
@@ -163,6 +185,7 @@ fn length(a: Arguments<'_>) -> Answer {
 }
 
 fn names(a: Arguments<'_>, function: &str) -> Answer {
+    check_escapes(a.text(0))?;
     match level(a.text(0)) {
         Level::Object(fields) => {
             let names = fields.into_iter().map(|(name, _)| Some(name));
@@ -204,7 +227,7 @@ fn concatenated(one: Json, other: Json) -> Json {
 }
 
 fn without_names(a: Arguments<'_>, names: &[String]) -> Answer {
-    let rest = match json(a, 0) {
+    let rest = match json(a, 0)? {
         Json::Object(mut fields) => {
             fields.retain(|(name, _)| !names.contains(name));
             Json::Object(fields)
@@ -215,16 +238,16 @@ fn without_names(a: Arguments<'_>, names: &[String]) -> Answer {
         }
         _ => return Err(wrong("cannot delete from scalar")),
     };
-    Ok(rest.value())
+    rest.value()
 }
 
 fn without_element(a: Arguments<'_>) -> Answer {
-    match json(a, 0) {
+    match json(a, 0)? {
         Json::Array(mut items) => {
             if let Some(at) = place(items.len(), a.int(1)) {
                 items.remove(at);
             }
-            Ok(Json::Array(items).value())
+            Json::Array(items).value()
         }
         Json::Object(_) => Err(wrong("cannot delete from object using integer index")),
         _ => Err(wrong("cannot delete from scalar")),
@@ -257,11 +280,11 @@ fn holder<'j>(json: &'j mut Json, path: &[String]) -> Result<Option<&'j mut Json
 }
 
 fn without_path(a: Arguments<'_>) -> Answer {
-    let mut json = json(a, 0);
+    let mut json = json(a, 0)?;
     if !matches!(json, Json::Array(_) | Json::Object(_)) {
         return Err(wrong("cannot delete path in scalar"));
     }
-    let path = texts(a, 1);
+    let path = steps(a, 1)?;
     if let Some((last, before)) = path.split_last() {
         match holder(&mut json, before)? {
             Some(Json::Object(fields)) => fields.retain(|(name, _)| name != last),
@@ -273,15 +296,15 @@ fn without_path(a: Arguments<'_>) -> Answer {
             _ => {}
         }
     }
-    Ok(json.value())
+    json.value()
 }
 
 fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
-    let mut whole = json(a, 0);
+    let mut whole = json(a, 0)?;
     if !matches!(whole, Json::Array(_) | Json::Object(_)) {
         return Err(wrong("cannot set path in scalar"));
     }
-    let (path, new) = (texts(a, 1), json(a, 2));
+    let (path, new) = (steps(a, 1)?, json(a, 2)?);
     if let Some((last, before)) = path.split_last() {
         match holder(&mut whole, before)? {
             Some(Json::Object(fields)) => {
@@ -310,7 +333,7 @@ fn with_path(a: Arguments<'_>, adds: bool) -> Answer {
             _ => {}
         }
     }
-    Ok(whole.value())
+    whole.value()
 }
 
 fn without_nulls(json: Json) -> Json {
@@ -327,6 +350,6 @@ fn without_nulls(json: Json) -> Json {
 
 fn pretty(a: Arguments<'_>) -> Answer {
     let mut out = String::new();
-    json(a, 0).push_pretty(0, &mut out);
+    json(a, 0)?.push_pretty(0, &mut out);
     text(out)
 }

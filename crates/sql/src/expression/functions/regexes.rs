@@ -3,6 +3,7 @@
 //! Source: `replace_text_regexp` in PostgreSQL's `varlena.c`, `setup_regexp_matches` in `regexp.c`.
 
 use super::definition::*;
+use super::texts::check_length;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
 use crate::expression::patterns::Options;
@@ -55,7 +56,12 @@ fn substring(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
 
 fn count(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let regex = compiled(a, Options::default(), with)?;
-    int(Matches::of(&regex, a.text(0)).count())
+    let mut count = 0;
+    for _ in Matches::of(&regex, a.text(0)) {
+        with.context.look_at_row()?;
+        count += 1;
+    }
+    int(count)
 }
 
 fn first(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -84,17 +90,22 @@ fn replaced(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let mut behind = 0;
     let most = if is_global { usize::MAX } else { 1 };
     for found in Matches::of(&regex, whole).take(most) {
+        with.context.look_at_row()?;
         let of_all = found.get(0).map_or(0..0, |all| all.range());
         result.push_str(whole.get(behind..of_all.start).unwrap_or_default());
         behind = of_all.end;
-        put_replacement(by, &found, &mut result);
+        put_replacement(by, &found, &mut result)?;
     }
     result.push_str(whole.get(behind..).unwrap_or_default());
+    check_length(result.len())?;
     text(result)
 }
 
 /// Puts a replacement, in which `\1` to `\9` are groups and `\&` is the match.
-fn put_replacement(by: &str, found: &Captures<'_>, result: &mut String) {
+///
+/// # Errors
+/// `54000` if the result is too long.
+fn put_replacement(by: &str, found: &Captures<'_>, result: &mut String) -> Result<(), SqlError> {
     let mut letters = by.chars();
     while let Some(letter) = letters.next() {
         if letter != '\\' {
@@ -112,10 +123,15 @@ fn put_replacement(by: &str, found: &Captures<'_>, result: &mut String) {
         };
         letters.next();
         match group {
-            Some(group) => result.push_str(found.get(group).map_or("", |group| group.as_str())),
+            Some(group) => {
+                let part = found.get(group).map_or("", |group| group.as_str());
+                check_length(result.len().saturating_add(part.len()))?;
+                result.push_str(part);
+            }
             None => result.push('\\'),
         }
     }
+    check_length(result.len())
 }
 
 fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
@@ -123,6 +139,7 @@ fn split(a: Arguments<'_>, with: &Environment<'_>, function: &str) -> Answer {
     let whole = a.text(0);
     let (mut parts, mut behind) = (Vec::new(), 0);
     for found in Matches::of(&regex, whole) {
+        with.context.look_at_row()?;
         let of_all = found.get(0).map_or(0..0, |all| all.range());
         // One of no length at an end, or right behind another, divides nothing.
         if of_all.start < whole.len() && of_all.end > behind {

@@ -1,7 +1,7 @@
 //! Functions of arrays: put together, taken apart, asked for their bounds.
 
 use super::reading::{DIMENSIONS_MAX, too_many_dimensions};
-use super::{Array, elements, values, written};
+use super::{Array, compared_as, elements, keys, written};
 use crate::error::SqlError;
 use crate::text::{decode_text, text_of};
 use crate::types::SqlType;
@@ -160,8 +160,16 @@ pub(crate) fn removed(array: &str, value: ValueRef<'_>, kind: SqlType) -> Result
             "removing elements from multidimensional arrays is not supported",
         ));
     }
-    let sought = text_of(kind, value);
-    array.elements.retain(|element| *element != sought);
+    if kind.has_keys() {
+        let sought = compared_as(value.to_value(), kind)?;
+        let mut keys = keys(&array.text(), kind)?.into_iter();
+        array
+            .elements
+            .retain(|_| keys.next() != Some(sought.clone()));
+    } else {
+        let sought = text_of(kind, value);
+        array.elements.retain(|element| *element != sought);
+    }
     Ok(Array::of(array.elements).value())
 }
 
@@ -177,11 +185,12 @@ pub(crate) fn position(array: &str, value: ValueRef<'_>, kind: SqlType) -> Resul
         ));
     }
     let first = known.bounds.first().map_or(1, |(first, _)| *first);
-    let is_it = |element: &Value| match value {
+    let sought = compared_as(value.to_value(), kind)?;
+    let is_it = |element: &Value| match sought.as_ref() {
         ValueRef::Null => *element == Value::Null,
         value => compare(element.as_ref(), value).is_some_and(|order| order.is_eq()),
     };
-    let place = values(array, kind)?.iter().position(is_it);
+    let place = keys(array, kind)?.iter().position(is_it);
     Ok(place.map_or(Value::Null, |place| {
         Value::Int((first + place as i64).into())
     }))

@@ -26,7 +26,7 @@ pub(crate) fn order_key(text: &str, kind: SqlType) -> Result<Vec<u8>, SqlError> 
             Some(text) => {
                 key.push(ELEMENT);
                 match kind {
-                    SqlType::Jsonb => push_bytes(&Json::known(text).key(), &mut key),
+                    SqlType::Jsonb => push_bytes(&Json::known(text)?.key(), &mut key),
                     SqlType::Interval => push_number(Interval::read(text)?.length(), &mut key),
                     _ => push(&decode_text(kind, text)?, &mut key),
                 }
