@@ -14,7 +14,11 @@ use sardonyx::schema::Value;
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::cmp::Ordering;
 use std::fmt;
+
+/// Looks whether the statement is to end.
+pub(crate) type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
 
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
@@ -215,7 +219,7 @@ impl Json {
     /// An object of fields, of which the last of a name counts.
     pub fn object(fields: impl Iterator<Item = (String, Json)>) -> Json {
         let mut kept: Vec<(String, Json)> = fields.collect();
-        kept.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+        kept.sort_by(|(a, _), (b, _)| order(a, b));
         let mut once: Vec<(String, Json)> = Vec::with_capacity(kept.len());
         for field in kept {
             match once.last_mut() {
@@ -330,30 +334,41 @@ impl Json {
         Ok(Value::Text(text))
     }
 
-    /// True if it contains another one, as `@>` does.
-    pub fn contains(&self, other: &Json) -> bool {
+    /// True if it contains another one, as `@>` does. `look` is called for each comparison: of two arrays each element is
+    /// compared with each.
+    ///
+    /// # Errors
+    /// What `look` returns.
+    pub fn contains(&self, other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
         match (self, other) {
             // An array has a scalar of its elements.
-            (Json::Array(items), Json::Array(others)) => others
-                .iter()
-                .all(|other| items.iter().any(|item| item.has(other))),
-            (Json::Array(items), other) if other.is_scalar() => {
-                items.iter().any(|item| item.is_same(other))
-            }
-            _ => self.has(other),
+            (Json::Array(items), other) if other.is_scalar() => has_one(items, other, look),
+            _ => self.has(other, look),
         }
     }
 
-    fn has(&self, other: &Json) -> bool {
+    fn has(&self, other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
+        look()?;
         match (self, other) {
-            (Json::Array(items), Json::Array(others)) => others
-                .iter()
-                .all(|other| items.iter().any(|item| item.has(other))),
-            (Json::Object(fields), Json::Object(others)) => others.iter().all(|(name, other)| {
-                let mut fields = fields.iter();
-                fields.any(|(known, value)| known == name && value.has(other))
-            }),
-            (one, other) => one.is_scalar() && one.is_same(other),
+            (Json::Array(items), Json::Array(others)) => {
+                for other in others {
+                    if !has_one(items, other, look)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Json::Object(fields), Json::Object(others)) => {
+                for (name, other) in others {
+                    let found = fields.binary_search_by(|(known, _)| order(known, name));
+                    let has = found.map(|at| fields[at].1.has(other, look));
+                    if !has.unwrap_or(Ok(false))? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (one, other) => Ok(one.is_scalar() && one.is_same(other)),
         }
     }
 
@@ -434,6 +449,22 @@ impl Json {
             }
         }
     }
+}
+
+/// The order in which an object has its names.
+fn order(one: &str, other: &str) -> Ordering {
+    let by_length = one.len().cmp(&other.len());
+    by_length.then_with(|| one.cmp(other))
+}
+
+/// True if one of the elements has a value.
+fn has_one(items: &[Json], other: &Json, look: Look<'_>) -> Result<bool, SqlError> {
+    for item in items {
+        if item.has(other, look)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The place of an element's number, which counts from the end if it is negative.

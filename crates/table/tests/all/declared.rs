@@ -574,3 +574,15 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn types_that_older_programs_take_for_texts_raise_the_version_of_a_schema() {
+    const JSONB: u32 = 3802;
+    let world = world();
+    let mut schema = Schema::clone(world.space.schema(0).expect("a table"));
+    assert_eq!(schema.encode()[0], 2);
+    schema.declared[0] = of(1, JSONB, -1);
+    let bytes = schema.encode();
+    assert_eq!(bytes[0], 3);
+    assert_eq!(Schema::decode(&bytes), Ok(schema));
+}

@@ -2,6 +2,7 @@
 
 use super::definition::*;
 use crate::error::{SqlError, code};
+use crate::expression::Environment;
 use crate::values::arrays::{elements, written};
 use crate::values::json::check_escapes;
 use crate::values::json_tree::{Json, Level, level, place, plain, wrong};
@@ -23,8 +24,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     jsonb_array_elements_text(JSONB) -> TEXT, |a, _| all(a, true, "jsonb_array_elements_text"), "rows of the elements of an array as texts", rows;
     jsonb_array_length(JSONB) -> INT4, |a, _| length(a), "number of elements of an array";
     jsonb_concat(JSONB, JSONB) -> JSONB, |a, _| concatenated(json(a, 0)?, json(a, 1)?).value(), "operator of two bars: fields, or elements, of both";
-    jsonb_contained(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 1)?.contains(&json(a, 0)?))), "`jsonb <@ jsonb`: true if the second contains the first";
-    jsonb_contains(JSONB, JSONB) -> BOOL, |a, _| Ok(Value::Bool(json(a, 0)?.contains(&json(a, 1)?))), "`jsonb @> jsonb`: true if the first contains the second";
+    jsonb_contained(JSONB, JSONB) -> BOOL, |a, with| contains(json(a, 1)?, json(a, 0)?, with), "`jsonb <@ jsonb`: true if the second contains the first";
+    jsonb_contains(JSONB, JSONB) -> BOOL, |a, with| contains(json(a, 0)?, json(a, 1)?, with), "`jsonb @> jsonb`: true if the first contains the second";
     jsonb_delete(JSONB, INT4) -> JSONB, |a, _| without_element(a), "`jsonb - number`: without an element of an array";
     jsonb_delete(JSONB, TEXT) -> JSONB, |a, _| without_names(a, &[a.text(1).to_string()]), "`jsonb - name`: without a field, or the elements that are a text";
     jsonb_delete(JSONB, TEXTS) -> JSONB, |a, _| without_names(a, &texts(a, 1)), "`jsonb - names`: without fields, or the elements that are one of these texts";
@@ -207,10 +208,14 @@ fn type_of(json: &Json) -> &'static str {
     }
 }
 
+fn contains(one: Json, other: Json, with: &Environment<'_>) -> Answer {
+    let look = || with.context.look_at_row();
+    one.contains(&other, &look).map(Value::Bool)
+}
+
 fn concatenated(one: Json, other: Json) -> Json {
     match (one, other) {
         (Json::Object(mut fields), Json::Object(more)) => {
-            fields.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
             fields.extend(more);
             Json::object(fields.into_iter())
         }
