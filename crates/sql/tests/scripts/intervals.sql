@@ -313,6 +313,7 @@ statement error 42804
 CREATE TABLE referring (id int PRIMARY KEY, a interval REFERENCES retyped)
 ----
 foreign key constraint "referring_a_fkey" cannot be implemented
+DETAIL: Key columns "a" and "a" are of incompatible types: interval and text.
 
 statement error 42804
 CREATE TABLE referring (id int PRIMARY KEY, a int[] REFERENCES retyped)

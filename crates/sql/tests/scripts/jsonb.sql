@@ -301,11 +301,13 @@ statement error 54001
 SELECT (repeat('[',20000)||repeat(']',20000))::jsonb
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 statement error 54001
 SELECT (repeat('{"a":',1001)||'1'||repeat('}',1001))::json
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 query
 SELECT length((repeat('[',1000)||repeat(']',1000))::jsonb::text), length(to_jsonb(repeat('["\', 1500))::text)
@@ -316,21 +318,25 @@ statement error 54001
 SELECT jsonb_build_array((repeat('[',1000)||repeat(']',1000))::jsonb)
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 statement error 54001
 SELECT jsonb_set('{"a":1}', '{a}', (repeat('[',1000)||repeat(']',1000))::jsonb)
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 statement error 54001
 SELECT '1'::jsonb || (repeat('{"a":',1000)||'1'||repeat('}',1000))::jsonb
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 statement error 54001
 SELECT jsonb_agg((repeat('[',1000)||repeat(']',1000))::jsonb)
 ----
 stack depth limit exceeded
+DETAIL: Arrays and objects of JSON are nested more than 1000 deep.
 
 # Escapes that are no characters.
 
@@ -338,6 +344,7 @@ statement error 22P02
 SELECT '{"a":"\ud83d"}'::jsonb
 ----
 invalid input syntax for type json
+DETAIL: Unicode low surrogate must follow a high surrogate.
 
 statement error 22P02
 SELECT '{"a":"\ude00"}'::jsonb
@@ -352,11 +359,13 @@ statement error 22P05
 SELECT '{"a":"\u0000"}'::jsonb
 ----
 unsupported Unicode escape sequence
+DETAIL: \u0000 cannot be converted to text.
 
 statement error 22P05
 SELECT '{"a":"\u0000"}'::json ->> 'a'
 ----
 unsupported Unicode escape sequence
+DETAIL: \u0000 cannot be converted to text.
 
 query
 SELECT '{"a":"\u0000\ud83d"}'::json, json_typeof('"\ud83d"'), '"\ud83d\ude00 \\u0000"'::jsonb
