@@ -122,12 +122,13 @@ impl<'t> Reader<'t> {
             end += 1 + usize::from(bytes[end] == b'\\');
         }
         let quoted = self.take(end + 1)?;
-        if !quoted.contains('\\') {
-            return Some(quoted[1..end].to_string());
+        let between = quoted.get(1..end)?;
+        if !between.contains('\\') {
+            return Some(between.to_string());
         }
         // Of `json`, whose escapes may be no characters.
         let read = serde_json::from_str(quoted);
-        Some(read.unwrap_or_else(|_| quoted[1..end].to_string()))
+        Some(read.unwrap_or_else(|_| between.to_string()))
     }
 
     /// The next value, so deep in others; `None` if it is none.
