@@ -175,10 +175,12 @@ const NOT_ON_NODES: &[&str] = &[
     "information_schema.sql",
     "jdbc.sql",
     "kept_or_refused.sql",
+    "nulls.sql",
     "psql.sql",
     "replays.sql",
     "sequences.sql",
     "session_parameters.sql",
+    "set_functions.sql",
     "sqlalchemy.sql",
     "volatile.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
