@@ -79,7 +79,7 @@ pub enum Event {
 pub enum Over {
     /// More than [`WAITING_BYTES_MAX`] bytes waited for it.
     Behind,
-    /// What it waited for was withdrawn: its transaction is not known to be durable.
+    /// A message that the listener waits for was withdrawn: the outcome of its transaction is unknown.
     Withdrawn,
 }
 
@@ -209,7 +209,7 @@ impl Channels {
             .take_while(move |(channel, _)| channel.starts_with(prefix))
     }
 
-    /// How many listen to a channel.
+    /// The number of listeners of a channel.
     pub fn listeners(&self, channel: &[u8]) -> usize {
         self.channels.get(channel).map_or(0, BTreeMap::len)
     }

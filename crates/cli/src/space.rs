@@ -58,9 +58,9 @@ impl Readable {
 pub enum Found<'a> {
     /// Tables, or operations.
     Tables(&'a TableSpace),
-    /// Those of a commit.
+    /// The tables as of a commit.
     Committed(&'a SpaceSnapshot),
-    /// Those of nodes.
+    /// The tables of nodes.
     OfNodes(&'a mut FrozenTables),
 }
 

@@ -3,13 +3,13 @@
 //! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]), and is run
 //! again in the transaction that fills one of its keys, on behalf of its client: clients are served in FIFO order, and no
 //! other command comes between. A client is claimed before its command runs ([`Blocked::claim`]). When the transaction
-//! commits the answer is put into the client's [`Place`] ([`Claim::serve`]), and its session is told of it as of a message,
-//! when the transaction is durable.
+//! commits, the answer is put into the client's [`Place`] ([`Claim::serve`]). When the transaction is durable, the session gets
+//! a message that names the place.
 //!
-//! Invariants: a client waits at most once. A client whose place is dropped waits no more, and is served nothing. A client
-//! that is claimed is answered by who claimed it: that its time is over, or that another client unblocks it, is noted, and
-//! counts if the claim is dropped, since the transaction is undone. Only who takes a client away answers it, and a session
-//! takes no answer but that of the place that it is told of.
+//! Invariants: a client waits at most once. Dropping a client's place ends its wait. The thread that claims a client answers
+//! it. A time-out or `CLIENT UNBLOCK` during the claim is noted; it takes effect if the claim is dropped, since the
+//! transaction is then undone. Only the thread that removes a client answers it. A session takes the answer of the place that
+//! the message names, and no other.
 
 use crate::channels::served;
 use crate::command::Command;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Clients that wait.
 pub(crate) struct Blocked {
-    /// How many there are: most transactions ask for nothing else.
+    /// The number of waiting clients; most transactions read only this.
     count: AtomicUsize,
     waiting: Mutex<Waiting>,
     /// The number of the newest place.

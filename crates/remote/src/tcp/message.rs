@@ -105,7 +105,7 @@ impl Request<'_> {
         }
     }
 
-    /// Whether it asks for a register, or replaces it.
+    /// True if the request reads or replaces a register.
     pub fn is_of_register(&self) -> bool {
         matches!(self, Request::ReadRegister(_) | Request::SwapRegister(..))
     }
