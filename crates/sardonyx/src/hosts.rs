@@ -375,15 +375,12 @@ impl Host {
             Some(Swapped::Ok) => {
                 events::info!(host = self.host.name, "this host serves");
                 *self.serving.lock() = Some(self.host.name.clone());
-                let closed = self.following.take().map(|(replica, _)| {
-                    let known_end = replica.known_end();
-                    replica.close();
-                    known_end
-                });
+                let following = self.following.take();
+                let kept = following.map(|(replica, _)| Arc::new(replica.close_keeping()));
                 *self.followed.lock() = Followed::default();
                 let term = TermRecord::new(replacement.record, asked);
                 let mut options = self.options.clone();
-                options.storage.known_end = closed;
+                options.storage.kept = kept;
                 Ok(Next::Serve(Box::new(Term::begin(self, term, options)?)))
             }
         }

@@ -24,6 +24,7 @@ mod election;
 mod error;
 mod forks;
 mod guest;
+mod kept;
 mod lacking;
 mod lagging;
 mod leftovers;
@@ -45,6 +46,7 @@ pub use election::{Election, SharedMemory};
 pub use error::OpenError;
 pub use forks::{FORK_NEW_FILE, FORK_PREFIX, Fork, forks};
 pub use guest::{Arrival, Guest, GuestError, Sight};
+pub use kept::KeptCopy;
 pub use marks::SEEDING_FILE;
 pub use opening::{create_database, exists, locked, new_manifest, open_patiently, take_lock};
 pub use options::StorageOptions;
@@ -118,7 +120,12 @@ impl Engine {
         }
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
-        let lock = take_lock(&disk, options.wait_for_lock)?;
+        options.kept = options.kept.map(|kept| Arc::new(kept.of_one_opening()));
+        let kept_lock = options.kept.as_ref().and_then(|kept| kept.take_lock());
+        let lock = match kept_lock {
+            Some(lock) => lock,
+            None => take_lock(&disk, options.wait_for_lock)?,
+        };
         let (claimed, ready) = match &options.remote {
             Some(remote) => {
                 let (claimed, ready) = lacking::claim_and_open(&disk, &options, remote)?;

@@ -21,6 +21,7 @@ use crate::journal::Archiver;
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
 use crate::log::pool::DurableGroup;
+use crate::page::PAGE_SIZE;
 use sardonyx_base::crc32c;
 use std::sync::Arc;
 
@@ -314,6 +315,19 @@ impl Checkpointer {
             checkpoint: number,
             blocks,
         })
+    }
+
+    /// This checkpointer for another stage, if it has everything before `end` and nothing stopped it; one of an empty stripe
+    /// is left in its place. A checkpoint that was begun is given up: its blocks are whole versions, as after a crash.
+    pub(super) fn take(&mut self, end: LogPosition) -> Option<Checkpointer> {
+        if self.poisoned.is_some() || self.position != end {
+            return None;
+        }
+        let empty = Shadow::reserve(self.layout, PAGE_SIZE as u64).ok()?;
+        let mut taken = std::mem::replace(self, Self::new(self.disk.clone(), empty, None));
+        taken.writeout = None;
+        taken.statistics = CheckpointStatistics::default();
+        Some(taken)
     }
 
     /// Whether a checkpoint was begun and is not complete.

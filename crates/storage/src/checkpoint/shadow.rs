@@ -130,13 +130,34 @@ impl Shadow {
                 }
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 1..workers {
-                sardonyx_base::signals::spawn_scoped(scope, copy);
-            }
-            copy();
-        });
+        with_workers(workers, copy);
         Ok(())
+    }
+
+    /// Where the database ends as far as this stripe has it: its length, if no stripe has more.
+    pub fn end_in_whole(&self) -> u64 {
+        let block_bytes = u64::from(self.layout.block_bytes);
+        let Some(last) = self.blocks().checked_sub(1) else {
+            return 0;
+        };
+        let in_whole = last * u64::from(self.layout.stripes) + u64::from(self.layout.stripe);
+        in_whole * block_bytes + (self.stored_bytes() - last * block_bytes)
+    }
+
+    /// Copies this stripe's blocks to their places in a whole store that is long enough, with so many threads.
+    pub fn copy_to(&self, whole: &mut PageStore, workers: usize) {
+        let block_bytes = self.layout.block_bytes as usize;
+        let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);
+        let blocks = whole.bytes_mut().chunks_mut(block_bytes);
+        let mine = blocks.skip(stripe).step_by(stripes);
+        let pairs = Mutex::new(mine.zip(self.store.bytes().chunks(block_bytes)));
+        with_workers(workers, || {
+            loop {
+                let pair = pairs.lock().next();
+                let Some((to, from)) = pair else { break };
+                to[..from.len()].copy_from_slice(from);
+            }
+        });
     }
 
     /// The bytes of a block up to the last page that holds anything.
@@ -173,6 +194,16 @@ impl Shadow {
     pub fn store(&self) -> &PageStore {
         &self.store
     }
+}
+
+/// Runs this with so many threads, the caller's among them.
+fn with_workers(workers: usize, work: impl Fn() + Copy + Send) {
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            sardonyx_base::signals::spawn_scoped(scope, work);
+        }
+        work();
+    });
 }
 
 /// What of a range of bytes lies in these runs of pages, relative to its start.

@@ -498,6 +498,15 @@ impl CheckpointStage {
         self.ledger.totals(Duration::from_nanos(nanoseconds))
     }
 
+    /// The checkpointers, of a stage whose threads have ended, for another one that goes on at `end`; `None` if one of them
+    /// was stopped, or does not have everything before that.
+    pub(crate) fn take_checkpointers(&self, end: LogPosition) -> Option<Vec<Checkpointer>> {
+        let stripes = self.stripes.iter();
+        stripes
+            .map(|stripe| stripe.lock().checkpointer.take(end))
+            .collect()
+    }
+
     /// No more groups will come; [`CheckpointStage::run`] ends when what waits is applied.
     pub fn close(&self) {
         self.feeds.iter().for_each(|feed| feed.close());

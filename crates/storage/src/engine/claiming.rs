@@ -319,6 +319,7 @@ impl<'a> Joining<'a> {
     }
 
     fn begun_again(&self) -> Result<Self, OpenError> {
+        self.options.forget_kept();
         Ok(Joining {
             is_anew: self.is_anew,
             ..Self::begin(self.home, self.options, self.remote)?

@@ -64,6 +64,7 @@ pub(super) fn begin_anew(
     error: OpenError,
 ) -> Result<(), OpenError> {
     let source = lack(error)?;
+    options.forget_kept();
     let manifest = Manifest::read(&**home)?;
     {
         let (disk, _places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;

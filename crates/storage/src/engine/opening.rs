@@ -20,7 +20,7 @@ use crate::log::reader::group_before;
 use crate::log::segment::{LOG_DIRECTORY, Segments};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::places::{self, Directories, Hold, PlaceLocks};
-use crate::recovery::{Recovered, recover, recover_without_copy};
+use crate::recovery::{Recovered, recover, recover_kept, recover_without_copy};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::remote_log::known::{Known, STORE_FILE};
 use crate::store::PageStore;
@@ -146,7 +146,11 @@ fn recover_at(
 ) -> Result<(Recovered, LogPosition), OpenError> {
     match options.checkpoint {
         CheckpointPlace::Local => {
-            let recovered = recover(disk, manifest, recovery)?;
+            let kept = options.kept.as_ref();
+            let recovered = match kept.and_then(|kept| kept.take(manifest)) {
+                Some(checkpointers) => recover_kept(manifest, recovery, checkpointers)?,
+                None => recover(disk, manifest, recovery)?,
+            };
             let needed_from = needed_from(&recovered.checkpointers, recovered.end);
             Ok((recovered, needed_from))
         }

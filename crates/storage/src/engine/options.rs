@@ -1,6 +1,6 @@
 //! How a database's storage is opened, and which values work.
 
-use super::{OpenError, RemoteLog};
+use super::{KeptCopy, OpenError, RemoteLog};
 use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
 use crate::drive::Drive;
 use crate::journal::Retention;
@@ -9,7 +9,8 @@ use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::room::large_bytes_max;
 use crate::log::segment::FIRST_BYTES;
 use crate::places::Directories;
-use crate::recovery::{KnownEnd, RecoveryOptions};
+use crate::recovery::RecoveryOptions;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// For how long a close works at a checkpoint, unless it is told otherwise.
@@ -65,9 +66,9 @@ pub struct StorageOptions {
     pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
-    /// The end of the log here, of a process that closed a copy just now ([`Replica::close`](super::Replica::close)) and
-    /// opens it: nothing behind it is read.
-    pub known_end: Option<KnownEnd>,
+    /// What this process kept of a copy that it closed ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens
+    /// now: the lock, the pages, the log's end.
+    pub kept: Option<Arc<KeptCopy>>,
     /// Where the log and the backup are, if not in the database's own directory, or where their
     /// directories were moved to.
     pub directories: Directories,
@@ -96,13 +97,18 @@ impl Default for StorageOptions {
             checkpoint: CheckpointPlace::Local,
             remote: None,
             wait_for_lock: Duration::ZERO,
-            known_end: None,
+            kept: None,
             directories: Directories::default(),
         }
     }
 }
 
 impl StorageOptions {
+    /// The directory is about to change: what was kept of it is of no use any more.
+    pub(super) fn forget_kept(&self) {
+        self.kept.iter().for_each(|kept| kept.forget());
+    }
+
     /// Who takes the steps of logging and checkpointing.
     pub(crate) fn drive(&self) -> Drive {
         match self.threaded {
@@ -116,7 +122,7 @@ impl StorageOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
-            known_end: self.known_end,
+            known_end: self.kept.as_ref().map(|kept| kept.end()),
             ..RecoveryOptions::default()
         }
     }

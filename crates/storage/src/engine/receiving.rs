@@ -14,7 +14,7 @@
 use super::background::Background;
 use super::opening::{self, Ready, Writers};
 use super::{OpenError, StorageOptions};
-use crate::checkpoint::CheckpointStage;
+use crate::checkpoint::{CheckpointStage, Checkpointer};
 use crate::disk::Disk;
 use crate::log::pool::BufferPool;
 use crate::log::published::PublishedEnd;
@@ -106,6 +106,7 @@ impl ReceivingEngine {
         home: &Arc<dyn Disk>,
         options: &StorageOptions,
     ) -> Result<ReceivingEngine, OpenError> {
+        options.forget_kept();
         let ready = opening::open(home, options, Writers::Other)?;
         let Ready {
             manifest,
@@ -336,6 +337,15 @@ impl ReceivingEngine {
             Ok(_) => *recorded = end,
             Err(error) => events::warn!(%error, "the log's end was not recorded"),
         }
+    }
+
+    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded.
+    pub(super) fn close_keeping(&self) -> Option<Vec<Checkpointer>> {
+        self.close();
+        let end = self.end();
+        let is_recorded = *self.recorded.lock() == end && self.check().is_ok();
+        let stage = &self.background.stage;
+        is_recorded.then(|| stage.take_checkpointers(end)).flatten()
     }
 }
 

@@ -5,6 +5,7 @@
 //! recorded as known on, so that it can be compared with the store's), I7 (after a failure nothing more is applied; the
 //! next opening compares).
 
+use super::kept::KeptCopy;
 use super::receiving::{BATCH_GROUPS_MAX, ReceivingEngine};
 use super::{AppendError, OpenError, StorageOptions};
 use crate::checkpoint::CheckpointTotals;
@@ -131,14 +132,6 @@ impl Replica {
         self.engine.end()
     }
 
-    /// Where the log here ends, for the opening that follows when this is closed.
-    pub fn known_end(&self) -> KnownEnd {
-        KnownEnd {
-            position: self.end(),
-            incarnation: self.engine.manifest().incarnation,
-        }
-    }
-
     /// Appends groups of an entry.
     pub(super) fn append(&mut self, groups: &[(GroupHeader, &[u8])]) -> Result<(), ReplicaError> {
         for batch in groups.chunks(BATCH_GROUPS_MAX) {
@@ -176,6 +169,17 @@ impl Replica {
     /// Ends it in order. What is in the log here stays.
     pub fn close(self) -> Known {
         self.close_locked().0
+    }
+
+    /// As [`Replica::close`], and keeps what the opening that takes over needs not read again. The directory stays locked.
+    pub fn close_keeping(mut self) -> KeptCopy {
+        self.record();
+        let checkpointers = self.engine.close_keeping();
+        let end = KnownEnd {
+            position: self.end(),
+            incarnation: self.engine.manifest().incarnation,
+        };
+        KeptCopy::new(end, checkpointers, self.lock.take())
     }
 
     /// The same; the directory stays locked.

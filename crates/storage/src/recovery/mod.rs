@@ -12,6 +12,7 @@
 //! Source: TPK paper, section 2, "Recovery".
 
 mod error;
+mod kept;
 mod load;
 mod redo;
 mod report;
@@ -20,6 +21,7 @@ mod stable;
 mod without_copy;
 
 pub use error::RecoveryError;
+pub use kept::recover_kept;
 pub use report::{RecoveryReport, StripeReport};
 pub use without_copy::recover_without_copy;
 

@@ -11,6 +11,7 @@ mod decoders;
 mod disk_contract;
 mod entry_log;
 mod group_commit;
+mod kept_copy;
 mod letting_go;
 mod log_end;
 mod real_disk;

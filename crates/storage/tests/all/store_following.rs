@@ -123,16 +123,15 @@ fn i4_a_host_that_takes_over_reads_nothing_behind_the_end_that_it_knows_and_look
     let copy = || {
         let b = disk(2);
         let replica = caught_up(&b, &options);
-        let known_end = replica.known_end();
-        replica.close();
         let knowing = StorageOptions {
-            known_end: Some(known_end),
+            kept: Some(Arc::new(replica.close_keeping())),
             ..options.clone()
         };
         (b, knowing)
     };
     let (b, knowing) = copy();
-    let looking = log_reads(&copy().0, options.clone());
+    let (other, _) = copy();
+    let looking = log_reads(&other, options.clone());
     let not_looking = log_reads(&b, knowing);
     assert!(not_looking < looking, "{not_looking} and {looking}");
     // Opened once, the log goes on; and the group at that end is damaged.
@@ -141,7 +140,7 @@ fn i4_a_host_that_takes_over_reads_nothing_behind_the_end_that_it_knows_and_look
     (21..=24).for_each(|number| second.commit(number).unwrap());
     let killed = b.next_process(Faults::default());
     drop(second);
-    let lsn = knowing.known_end.unwrap().position.lsn.0;
+    let lsn = knowing.kept.as_ref().unwrap().end().position.lsn.0;
     let segment = format!("log/{:016}.log", lsn >> 16);
     let records = (lsn & 0xffff) + 100;
     killed.corrupt(&segment, records, |byte| byte ^ 1).unwrap();

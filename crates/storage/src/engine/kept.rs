@@ -1,0 +1,78 @@
+//! What a host keeps in memory between the close of its copy and the opening with which it takes over: the directory's lock,
+//! DB' with the checkpointers, and where the log ended. So a hand-over does not read the log since the last checkpoint, and
+//! copies DB' instead.
+//!
+//! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is used).
+//! Without the lock in between, another process could write checkpoints that these checkpointers do not know of; so they
+//! are given to the holder of the lock alone.
+
+use crate::checkpoint::{Checkpointer, StripeLayout};
+use crate::disk::DiskLock;
+use crate::manifest::Manifest;
+use crate::recovery::KnownEnd;
+use sardonyx_base::sync::Mutex;
+
+/// What was kept of a copy that was closed, for one opening.
+#[derive(Debug)]
+pub struct KeptCopy {
+    end: KnownEnd,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// None if what was closed had failed, or where the lock was not the copy's.
+    checkpointers: Option<Vec<Checkpointer>>,
+    lock: Option<Box<dyn DiskLock>>,
+}
+
+impl KeptCopy {
+    pub(super) fn new(
+        end: KnownEnd,
+        checkpointers: Option<Vec<Checkpointer>>,
+        lock: Option<Box<dyn DiskLock>>,
+    ) -> Self {
+        let kept = Kept {
+            checkpointers: checkpointers.filter(|_| lock.is_some()),
+            lock,
+        };
+        KeptCopy {
+            end,
+            kept: Mutex::new(kept),
+        }
+    }
+
+    /// The end of the log here.
+    pub fn end(&self) -> KnownEnd {
+        self.end
+    }
+
+    /// The same for one opening alone. If that fails, its lock is given back, and the checkpointers go with it.
+    pub(super) fn of_one_opening(&self) -> KeptCopy {
+        let mut kept = self.kept.lock();
+        KeptCopy::new(self.end, kept.checkpointers.take(), kept.lock.take())
+    }
+
+    /// The lock of the directory, if this has it.
+    pub(super) fn take_lock(&self) -> Option<Box<dyn DiskLock>> {
+        self.kept.lock().lock.take()
+    }
+
+    /// The directory is about to change: it is recovered from what is in it.
+    pub(super) fn forget(&self) {
+        self.kept.lock().checkpointers = None;
+    }
+
+    /// The checkpointers; `None` if the database with this manifest is not as it was left.
+    pub(super) fn take(&self, manifest: &Manifest) -> Option<Vec<Checkpointer>> {
+        let checkpointers = self.kept.lock().checkpointers.take()?;
+        let now = KnownEnd {
+            position: manifest.log_end,
+            incarnation: manifest.incarnation,
+        };
+        let layouts = (0..manifest.stripes).map(|stripe| StripeLayout::of(manifest, stripe));
+        let is_as_left =
+            now == self.end && layouts.eq(checkpointers.iter().map(Checkpointer::layout));
+        is_as_left.then_some(checkpointers)
+    }
+}

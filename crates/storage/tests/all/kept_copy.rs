@@ -1,0 +1,167 @@
+//! A host that takes over with what it kept in memory of its copy: it has what a recovery finds, reads less for that, goes on
+//! from there, and a crash at any step afterwards loses nothing.
+
+use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
+use crate::common::watched::{Change, WatchedDisk};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Disk, DiskError, Faults, SimulatedDisk};
+use sardonyx_storage::engine::{DurableAt, Engine, Opened, StorageOptions, take_lock};
+use std::io::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The transactions before a hand-over, of which there are as many after it.
+const LAST: u64 = 24;
+
+/// The crashes of each seed, spread over the steps of a hand-over.
+const CRASHES: u64 = 16;
+
+/// Options of a store that has so many transactions.
+fn filled(last: u64, stripes: u32) -> StorageOptions {
+    let store = Arc::new(Lossy::default());
+    let options = StorageOptions {
+        stripes,
+        ..options(&store, DurableAt::Both)
+    };
+    let first = Primary::open(&disk(1), options.clone()).unwrap();
+    (1..=last).for_each(|number| first.commit(number).unwrap());
+    first.close();
+    options
+}
+
+/// The same with what a copy on this disk, which was closed, has kept.
+fn kept(disk: &SimulatedDisk, options: &StorageOptions) -> StorageOptions {
+    StorageOptions {
+        kept: Some(Arc::new(caught_up(disk, options).close_keeping())),
+        ..options.clone()
+    }
+}
+
+/// The pages of an opening, and how often it read the log and the backup.
+fn opened(disk: &SimulatedDisk, options: StorageOptions) -> (Vec<u8>, u64) {
+    let reads = Arc::new(AtomicU64::new(0));
+    let counted = reads.clone();
+    let watched = WatchedDisk::new(disk.clone(), move |name, change| {
+        let is_of_data = name.contains("log/") || name.contains("backup/");
+        let is_read = matches!(change, Change::Read(_)) && is_of_data;
+        counted.fetch_add(u64::from(is_read), Ordering::SeqCst);
+        Ok(())
+    });
+    let watched: Arc<dyn Disk> = Arc::new(watched.with_reads());
+    let Opened { engine, store, .. } = Engine::open(watched, options).unwrap();
+    let pages = store.bytes().to_vec();
+    drop(engine);
+    (pages, reads.load(Ordering::SeqCst))
+}
+
+/// A hand-over to this disk, and transactions after it. Returns how many are acknowledged then.
+fn handed_over(disk: &SimulatedDisk, options: &StorageOptions) -> u64 {
+    let mut acknowledged = LAST;
+    let Ok((mut replica, mut follower)) = follow(disk, options) else {
+        return acknowledged;
+    };
+    while let Some(entry) = follower.next_entry().unwrap() {
+        if replica.apply(&entry).is_err() {
+            return acknowledged;
+        }
+    }
+    let keeping = StorageOptions {
+        kept: Some(Arc::new(replica.close_keeping())),
+        ..options.clone()
+    };
+    if let Ok(second) = Primary::open(disk, keeping) {
+        while acknowledged < 2 * LAST && second.commit(acknowledged + 1).is_ok() {
+            acknowledged += 1;
+        }
+    }
+    acknowledged
+}
+
+#[test]
+fn i2_an_opening_with_what_was_kept_has_what_a_recovery_finds_and_reads_less() {
+    for stripes in [1, 3] {
+        // Before the first checkpoint, in the midst of one, and behind several.
+        for last in [3, 9, 17, 31, 64, 100] {
+            let what = format!("{stripes} stripes, {last} transactions");
+            let options = filled(last, stripes);
+            let (warm, cold) = (disk(2), disk(2));
+            let warm = opened(&warm, kept(&warm, &options));
+            let _ = kept(&cold, &options);
+            let cold = opened(&cold, options);
+            assert!(warm.0 == cold.0, "{what}");
+            assert!(warm.1 < cold.1, "{what}: {} and {}", warm.1, cold.1);
+        }
+    }
+}
+
+#[test]
+fn i1_i6_a_crash_at_any_step_of_a_hand_over_and_after_it_loses_nothing_that_was_acknowledged() {
+    let mut crashed = 0;
+    for (seed, stripes) in [(0, 1), (1, 3)] {
+        let mut random = Random::new(seed);
+        let whole = disk(seed);
+        assert_eq!(handed_over(&whole, &filled(LAST, stripes)), 2 * LAST);
+        let apart = whole.steps() / CRASHES;
+        for nth in 0..CRASHES {
+            let step = nth * apart + 1 + random.below(apart);
+            let options = filled(LAST, stripes);
+            let crashing = disk(seed).restart(Faults {
+                crash_at_step: Some(step),
+                ..Faults::default()
+            });
+            let acknowledged = handed_over(&crashing, &options);
+            crashed += u64::from(crashing.has_crashed());
+            let after = crashing.restart(Faults::default());
+            let third = Primary::open(&after, options).unwrap();
+            assert!(has_all(&third, acknowledged), "seed {seed}, step {step}");
+        }
+    }
+    assert!(crashed > CRASHES, "{crashed}");
+}
+
+#[test]
+fn i5_what_was_kept_serves_one_opening_under_the_lock_under_which_it_was_left() {
+    let options = filled(LAST, 1);
+    let b = disk(2);
+    let home: Arc<dyn Disk> = Arc::new(b.clone());
+    let is_free = || take_lock(&home, Duration::ZERO).is_ok();
+    let keeping = kept(&b, &options);
+    // Nobody can change the directory before it is opened.
+    assert!(!is_free());
+    let second = Primary::open(&b, keeping.clone()).unwrap();
+    (LAST + 1..=60).for_each(|number| second.commit(number).unwrap());
+    second.close();
+    assert!(is_free());
+    // What was kept is used up.
+    let third = Primary::open(&b, keeping).unwrap();
+    assert!(has_all(&third, 60));
+    third.close();
+    // What is not used gives the lock back.
+    drop(kept(&b, &options));
+    assert!(is_free());
+    // Nor does an opening that fails leave anything behind: others may have the directory afterwards.
+    let keeping = kept(&b, &options);
+    let failing = WatchedDisk::new(b.clone(), |name, _| match name.ends_with("MANIFEST.new") {
+        true => Err(DiskError::new("write", name, 0, Error::other("it fails"))),
+        false => Ok(()),
+    });
+    assert!(Primary::open(&failing, keeping.clone()).is_err());
+    assert!(is_free());
+    let fourth = Primary::open(&b, options).unwrap();
+    (61..=70).for_each(|number| fourth.commit(number).unwrap());
+    fourth.close();
+    let fifth = Primary::open(&b, keeping).unwrap();
+    assert!(has_all(&fifth, 70));
+}
+
+#[test]
+fn i12_entries_that_another_host_put_after_a_copy_was_kept_are_there_when_it_is_opened() {
+    let options = filled(LAST, 1);
+    let b = disk(2);
+    let keeping = kept(&b, &options);
+    let other = Primary::open(&disk(3), options).unwrap();
+    (LAST + 1..=60).for_each(|number| other.commit(number).unwrap());
+    other.close();
+    assert!(has_all(&Primary::open(&b, keeping).unwrap(), 60));
+}
