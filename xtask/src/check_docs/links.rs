@@ -87,7 +87,7 @@ fn resolve(
 
 /// The targets of the inline links of a line, without those in code. A link whose text began on the
 /// line before is found, too, since only its end is looked for.
-fn targets(line: &str) -> Vec<&str> {
+pub(super) fn targets(line: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     for prose in line.split('`').step_by(2) {
         for (at, _) in prose.match_indices("](") {
@@ -101,7 +101,7 @@ fn targets(line: &str) -> Vec<&str> {
 }
 
 /// The path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
+pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

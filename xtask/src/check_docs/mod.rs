@@ -7,11 +7,13 @@
 //! - relative links to files that are not there, and anchors that no heading has;
 //! - paths in `code` that name a file of the repository which is not there (CHANGELOG tells history
 //!   and may name what is gone), and paths in `code` that begin with a crate and name none of its items;
-//! - names of invariants' tests (`i7_…`) that no test has.
+//! - names of invariants' tests (`i7_…`) that no test has;
+//! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list.
 
 mod links;
 mod names;
 mod page;
+mod summary;
 mod tables;
 
 use std::collections::HashMap;
@@ -96,6 +98,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     for (file, text) in &sources {
         links::check_source(root, file, text, &pages, &mut findings);
     }
+    summary::check(&pages, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))
 }

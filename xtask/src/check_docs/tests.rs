@@ -119,3 +119,31 @@ fn a_rust_comment_that_names_a_document_is_checked() {
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].line, 2);
 }
+
+#[test]
+fn a_page_that_the_table_of_contents_lacks_is_found() {
+    let found = |contents: &str| {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(root.path().join("docs")).expect("a folder");
+        for page in ["a", "b"] {
+            std::fs::write(root.path().join(format!("docs/{page}.md")), "# A\n").expect("a file");
+        }
+        std::fs::write(root.path().join("out.md"), "# Out\n").expect("a file");
+        std::fs::write(root.path().join("docs/SUMMARY.md"), contents).expect("a file");
+        let (_, findings) = check(root.path()).expect("read");
+        let findings = findings.iter().map(ToString::to_string);
+        findings.collect::<Vec<_>>()
+    };
+    assert_eq!(found("- [A](a.md)\n  - [B](b.md)\n"), Vec::<String>::new());
+    assert_eq!(
+        found("- [A](a.md)\n"),
+        ["docs/b.md:1: docs/SUMMARY.md does not list this page, so the site lacks it"]
+    );
+    assert_eq!(
+        found("- [A](a.md)\n- [B](b.md)\n- [A](a.md)\n- [Out](../out.md)\n"),
+        [
+            "docs/SUMMARY.md:3: a.md is listed in line 1, too",
+            "docs/SUMMARY.md:4: ../out.md is no page of docs/"
+        ]
+    );
+}
