@@ -1,5 +1,5 @@
-//! Where the lock authority of loosely coupled nodes is: with the node to which a routing sends the transactions that
-//! refer to a page (GEM paper, section 3.2: coordinated allocation of lock authority and workload).
+//! The place of the lock authority of loosely coupled nodes. It is the node to which a routing sends the transactions
+//! that refer to a page (GEM paper, section 3.2: coordinated allocation of lock authority and workload).
 //!
 //! It is the division of `simulate` and of `trace route`: by branch, or a file's authority table. A node's place is its
 //! slot. A client's end of HISTORY belongs to the node that the client is of.
@@ -15,7 +15,7 @@ use sardonyx_workload::reference::PageNumber;
 /// Parts, if the pages are spread over all nodes.
 const SPREAD: u16 = 64;
 
-/// How the lock authority is divided among the nodes of a setting.
+/// The division of the lock authority among the nodes of a setting.
 ///
 /// # Errors
 /// [`ClusterError::Division`]; as [`Routing::table`] if a file has the tables.

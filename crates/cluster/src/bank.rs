@@ -2,11 +2,11 @@
 //!
 //! Key is place: a record's page and offset follow from its number, so nothing is loaded and no index is wanted. A
 //! new database is all zero, and so are its sums. A transaction adds an amount to an account, a teller and a branch,
-//! in the paper's order ([`debit_credit_pages`](sardonyx_workload::debit_credit_pages)), and appends to HISTORY, each
-//! client at an end of its own, so that no two wait for a page there (the GEM paper uses latches).
+//! in the paper's order ([`debit_credit_pages`](sardonyx_workload::debit_credit_pages)), and appends to HISTORY. Each
+//! client appends at an end of its own, so that no two wait for a page there (the GEM paper uses latches).
 //!
-//! A HISTORY page begins with the number of its last record; numbers of an end's records are 1, 2, 3 … So how many
-//! transactions a client has done is known from the pages alone. When an end is full its oldest page is used again.
+//! A HISTORY page begins with the number of its last record; numbers of an end's records are 1, 2, 3 … So the pages
+//! alone give the number of transactions of each client. When an end is full its oldest page is used again.
 
 use crate::coupled::CoupledNode;
 use crate::setting::Setting;
@@ -24,7 +24,7 @@ const HISTORY_HEAD: usize = 16;
 /// Bytes of a HISTORY record that say something.
 const HISTORY_RECORD: usize = 40;
 
-/// Where each page of the bank is among the nodes' pages.
+/// The place of each page of the bank among the nodes' pages.
 #[derive(Clone, Debug)]
 pub struct Bank {
     scale: PageScale,
@@ -40,7 +40,7 @@ pub struct Transfer {
     pub branch: u32,
     /// Page and offset of the account, the teller and the branch.
     pub places: [(u64, usize); 3],
-    /// What is added.
+    /// The amount added.
     pub amount: i64,
 }
 
@@ -62,13 +62,13 @@ pub struct HistoryEnd {
 /// A record of HISTORY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HistoryRecord {
-    /// Which of its end's, from 1.
+    /// The record's number at its end, from 1.
     pub number: u64,
-    /// What was added.
+    /// The amount added.
     pub amount: i64,
 }
 
-/// What the bank's sums are.
+/// The bank's sums.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Sums {
     /// Of all accounts.
@@ -82,7 +82,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Whether no transaction is there by halves.
+    /// True if every transaction is in the sums whole or not at all.
     pub fn are_equal(&self) -> bool {
         self.accounts == self.tellers && self.tellers == self.branches
     }
@@ -162,17 +162,17 @@ impl Bank {
         self.scale
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     pub fn pages(&self) -> u64 {
         self.first.last().copied().unwrap_or_default()
     }
 
-    /// Where a page is.
+    /// The place of a page.
     pub fn page(&self, page: PageNumber) -> u64 {
         self.first[usize::from(page.partition)] + u64::from(page.page)
     }
 
-    /// Whose page it is: partition, and place in it.
+    /// The partition of a page, and the place in it.
     pub fn number_of(&self, page: u64) -> PageNumber {
         let partition = self.first.partition_point(|&first| first <= page) - 1;
         PageNumber::new(partition as u16, (page - self.first[partition]) as u32)
@@ -265,7 +265,7 @@ impl Bank {
         tx.write(page, offset, &before.wrapping_add(amount).to_le_bytes())
     }
 
-    /// All sums, page by page: to be asked for when nobody changes anything.
+    /// All sums, page by page. Call it only while no transaction runs.
     ///
     /// # Errors
     /// As [`CoupledNode::transact`].
@@ -379,7 +379,7 @@ mod tests {
         for (scale, teller_partition) in [(clustered, BRANCH), (apart, TELLER)] {
             let bank = bank(scale);
             let mut transfers = Transfers::new(bank.scale(), 7).unwrap();
-            // Which kind of record was found at each place.
+            // The kind of record found at each place.
             let mut kinds: BTreeMap<(u64, usize), u16> = BTreeMap::new();
             for _ in 0..5000 {
                 let transfer = transfers.draw(&bank);

@@ -1,7 +1,8 @@
 //! A configuration in virtual time and with processes: what the simulation predicts beside what was measured.
 //!
-//! Both run the same protocol machines on the same workload with the same arrivals, so what happens per transaction must
-//! agree; where a node of today differs from the GEM paper's model the simulation is told so ([`parameters`]).
+//! Both run the same protocol machines on the same workload with the same arrivals, so the events per transaction must
+//! agree. Where a node of today differs from the GEM paper's model, the simulation gets that as a parameter
+//! ([`parameters`]).
 //!
 //! [`parameters`]: crate::parameters
 
@@ -17,10 +18,10 @@ use sardonyx_simulation::parameters::{Coupling, Parameters};
 use serde::Serialize;
 use std::path::Path;
 
-/// How far what was simulated and what was measured may be apart: a share of the larger.
+/// The greatest difference of a simulated and a measured figure, as a share of the larger.
 pub const TOLERANCE: f64 = 0.02;
 
-/// What is so rare that only a difference above it counts, per transaction.
+/// Below this number per transaction, differences do not count.
 pub const RARE: f64 = 0.005;
 
 /// Counts of events that come about independently, more or less.
@@ -48,12 +49,12 @@ pub struct Line {
     pub measured: f64,
     /// Half the width of the 95% interval, of those counts whose events come about independently; else 0.
     pub measured_half_width: f64,
-    /// Whether both must agree: it is a count, not a time.
+    /// True for a count, which must agree; false for a time.
     pub is_count: bool,
 }
 
 impl Line {
-    /// How far the measured figure is above the simulated one, as a share of the larger.
+    /// The measured figure less the simulated one, as a share of the larger.
     pub fn difference(&self) -> f64 {
         let larger = self.simulated.abs().max(self.measured.abs());
         match larger > 0.0 {
@@ -62,7 +63,7 @@ impl Line {
         }
     }
 
-    /// Whether they agree: within [`TOLERANCE`], or [`RARE`], or what chance explains.
+    /// True if they agree: within [`TOLERANCE`], or [`RARE`], or what chance explains.
     pub fn agrees(&self) -> bool {
         let apart = (self.measured - self.simulated).abs();
         let chance = self.half_width.hypot(self.measured_half_width);
@@ -73,19 +74,19 @@ impl Line {
 /// A configuration, in virtual time and with processes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What was simulated: calibrated, and as nodes do.
+    /// The simulated parameters: calibrated, and as nodes behave.
     pub parameters: Parameters,
-    /// How the processes were.
+    /// The setting of the processes.
     pub setting: Setting,
-    /// What they were loaded with.
+    /// Their load.
     pub load: Load,
-    /// What they did.
+    /// Their measured figures.
     pub measured: RunFigures,
     /// Figure by figure.
     pub lines: Vec<Line>,
     /// Why some may be apart.
     pub remarks: Vec<String>,
-    /// Whether the bank's sums were equal afterwards.
+    /// True if the bank's sums were equal afterwards.
     pub holds: bool,
 }
 
@@ -95,7 +96,7 @@ impl Comparison {
         self.lines.iter().find(|line| line.name == name)
     }
 
-    /// Whether all counts agree.
+    /// True if all counts agree.
     pub fn agrees(&self) -> bool {
         self.lines
             .iter()
@@ -107,7 +108,7 @@ impl Comparison {
 /// and ended.
 ///
 /// # Errors
-/// Those of [`as_processes`], [`Cluster`] and the simulation.
+/// The figures of [`as_processes`], [`Cluster`] and the simulation.
 pub fn compare(
     parameters: &Parameters,
     directory: &Path,

@@ -1,9 +1,9 @@
-//! How loosely coupled nodes are connected, and where it is kept who takes part: plain TCP or TLS; a directory of this host, or
-//! etcd.
+//! The connections of loosely coupled nodes, and the place of their membership: plain TCP or TLS; a directory of this
+//! host, or etcd.
 //!
-//! It is kept with the [`Setting`](crate::setting::Setting), so every process of the nodes has the same, and it says where
-//! certificates are, and nothing of them. The register belongs to the database, whose logs have the names that it gave: so
-//! it stays the same from one start to the next, as does the prefix under which a cluster is in an etcd.
+//! It is kept with the [`Setting`](crate::setting::Setting), so every process of the nodes has the same, and it says
+//! where certificates are, and nothing of them. The register belongs to the database, whose logs have the names that it
+//! gave. So it stays the same from one start to the next, as does the prefix of a cluster in an etcd.
 
 use crate::error::ClusterError;
 use crate::places::Places;
@@ -19,18 +19,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How loosely coupled nodes are connected, and where it is kept who takes part.
+/// The connections of loosely coupled nodes, and the place of their membership.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connecting {
     /// The directory with the files of [`TlsFiles::in_directory`]; none: plain TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<PathBuf>,
-    /// Who takes part is kept there; none: in the cluster's directory.
+    /// The etcd that keeps the membership; none: the cluster's directory keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etcd: Option<EtcdSetting>,
 }
 
-/// Where in which etcd it is kept who takes part.
+/// The etcd, and the prefix in it, that keeps the membership.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EtcdSetting {
     /// As `http://host:port`, tried in turn.
@@ -40,7 +40,7 @@ pub struct EtcdSetting {
 }
 
 impl EtcdSetting {
-    /// An etcd at these endpoints, under a prefix that nobody has.
+    /// An etcd at these endpoints, under a new prefix.
     pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
         EtcdSetting {
             endpoints: endpoints.into_iter().map(Into::into).collect(),
@@ -104,7 +104,7 @@ impl Connecting {
         Ok(())
     }
 
-    /// What connections are made of; files are read now.
+    /// The parts of which connections are made; files are read now.
     ///
     /// # Errors
     /// [`ClusterError::Tls`].
@@ -115,7 +115,8 @@ impl Connecting {
         })
     }
 
-    /// Who takes part. A node of this host whose process is stopped for so long is shut out; at an etcd its lease says that.
+    /// The membership. A node of this host whose process is stopped for so long is shut out; at an etcd its lease says
+    /// that.
     ///
     /// # Errors
     /// [`ClusterError::Node`], [`ClusterError::MissingFeature`].

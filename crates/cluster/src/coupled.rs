@@ -17,10 +17,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a slot is waited for whose last node is not recovered yet, or whose last process has not ended.
+/// The time to wait for a slot whose last node is not recovered yet, or whose last process has not ended.
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 
-/// How often it is looked meanwhile.
+/// The interval of looking meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A node of either coupling, in a slot of a cluster. Dropped, it leaves.
@@ -33,7 +33,7 @@ pub enum CoupledNode {
 }
 
 impl CoupledNode {
-    /// Joins the nodes of a place in a slot; waits while the slot's last node is recovered. The observer is told of
+    /// Joins the nodes of a place in a slot; waits while the slot's last node is recovered. The observer is notified of
     /// its transactions.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl CoupledNode {
                     read_authorisation: false,
                     buffer_pages: setting.buffer_pages as usize,
                     division: division(setting)?,
-                    // Who looks at the database for a while has no transactions sent to it.
+                    // A process that only looks at the database for a while gets no transactions.
                     place: (slot < setting.nodes.into()).then_some(slot as u16),
                     // A node whose process is stopped is there no more before.
                     unreachable_wait: 2 * setting.stopped_process_wait(),
@@ -100,7 +100,7 @@ impl CoupledNode {
         }
     }
 
-    /// What it has done since it joined.
+    /// Its counts since it joined.
     pub fn counts(&self) -> Counts {
         Counts::of(&match self {
             CoupledNode::Close(node, _) => node.statistics(),
@@ -116,7 +116,7 @@ impl CoupledNode {
         }
     }
 
-    /// Whether it goes on. If not it never does: its process is to end, so that its slot is free.
+    /// True if it continues. If not it never does: its process is to end, so that its slot is free.
     ///
     /// # Errors
     /// As [`Node::check`] and [`LooseNode::check`].
@@ -166,7 +166,7 @@ pub fn join(nodes: &Nodes, slot: usize) -> Result<Node, NodeError> {
     }
 }
 
-/// Whether a loosely coupled node of this place has a process.
+/// True if a loosely coupled node of this place has a process.
 pub(crate) fn any_slot_is_locked(setting: &Setting, places: &Places) -> bool {
     // The one more is a program that is a node for a while ([`Cluster::as_node`](crate::nodes::Cluster::as_node)).
     let mut slots = 0..=usize::from(setting.nodes);

@@ -26,22 +26,22 @@ pub enum ClusterError {
     /// A file, a socket or a process could not be used.
     #[error("cannot {what} {place}: {source}", place = place.display())]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: &'static str,
         /// With what.
         place: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// A setting that is not possible.
     #[error("{what} of {found} is not possible: choose {allowed}")]
     Setting {
-        /// Which.
+        /// The kind of thing.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         found: String,
-        /// What there is.
+        /// The allowed values.
         allowed: String,
     },
     /// This build lacks a cargo feature that a setting needs.
@@ -53,19 +53,19 @@ pub enum ClusterError {
         /// The feature's name.
         feature: &'static str,
     },
-    /// What loosely coupled nodes do not do.
+    /// Not supported by loosely coupled nodes.
     #[error("loosely coupled nodes {what}: leave that out, or choose --coupling close")]
     Loose {
-        /// What, and why.
+        /// The request, and the reason.
         what: &'static str,
     },
     /// Loosely coupled nodes have no page server.
     #[error("the page server of the nodes in {place} does not run: start it, and the nodes, with `cluster up`", place = place.display())]
     NoPageServer {
-        /// Where it was looked for.
+        /// The searched place.
         place: PathBuf,
     },
-    /// What TLS needs is not there.
+    /// A file that TLS needs is missing.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The database knows nodes that its register does not.
@@ -74,7 +74,7 @@ pub enum ClusterError {
          back, or begin a new directory, since new nodes would be taken for those before", place = place.display()
     )]
     RegisterLost {
-        /// Which register.
+        /// The register's name.
         register: String,
         /// Of which nodes.
         place: PathBuf,
@@ -122,13 +122,13 @@ pub enum ClusterError {
     /// Nodes are running where others are to be started.
     #[error("{place} has nodes that run: end them with `cluster down`, or load them with `cluster bench --directory`", place = place.display())]
     Up {
-        /// Where.
+        /// Its place.
         place: PathBuf,
     },
     /// There are no nodes.
     #[error("{place} has no nodes: start some with `cluster up`", place = place.display())]
     NotThere {
-        /// Where they were looked for.
+        /// The searched place.
         place: PathBuf,
     },
     /// A file is in the place of the nodes' directory.
@@ -151,7 +151,7 @@ pub enum ClusterError {
     /// A node is not there.
     #[error("node {slot} does not run: `cluster status` lists those that do")]
     NoNode {
-        /// Which.
+        /// The node's slot.
         slot: usize,
     },
     /// Another load is under way.
@@ -160,7 +160,7 @@ pub enum ClusterError {
         by = slot.map(|slot| format!(" (node {slot} runs a load)")).unwrap_or_default()
     )]
     Loaded {
-        /// Where.
+        /// The place.
         place: PathBuf,
         /// A node that still runs a load; `None`: another process loads or proves the nodes.
         slot: Option<u16>,
@@ -168,7 +168,7 @@ pub enum ClusterError {
     /// A node was lost under a load.
     #[error("node {slot} was lost under the load: {reason}")]
     Lost {
-        /// Which.
+        /// The node's slot.
         slot: usize,
         /// Why.
         reason: String,
@@ -176,9 +176,9 @@ pub enum ClusterError {
     /// A node's process ended, or said something else.
     #[error("node {slot} {what}{}", said(log))]
     Ended {
-        /// Which.
+        /// The node's slot.
         slot: usize,
-        /// What happened.
+        /// The event.
         what: String,
         /// Its output.
         log: PathBuf,
@@ -186,7 +186,7 @@ pub enum ClusterError {
     /// A node answered that it could not.
     #[error("node {slot}: {reason}")]
     Refused {
-        /// Which.
+        /// The node's slot.
         slot: usize,
         /// Its words.
         reason: String,
@@ -194,9 +194,9 @@ pub enum ClusterError {
     /// A file of the cluster's is damaged.
     #[error("{place} is damaged: {reason}", place = place.display())]
     Damaged {
-        /// Which.
+        /// The place.
         place: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// Parameters of a simulation that are not possible.
@@ -209,7 +209,7 @@ pub enum ClusterError {
     Simulation(#[from] SimulationError),
 }
 
-/// Where the output of a process is, if it has said anything.
+/// The place of a process's output, if it has any.
 fn said(log: &Path) -> String {
     match std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
         true => format!("; what it said is in {}", log.display()),
@@ -236,7 +236,7 @@ impl ClusterError {
         }
     }
 
-    /// Whether something was asked for that cannot be.
+    /// True if the request itself is impossible.
     pub fn is_usage(&self) -> bool {
         #[cfg(feature = "lab")]
         if let ClusterError::Tables(_)

@@ -1,9 +1,9 @@
-//! The GEM paper's central experiments (sections 4.2 to 4.5) with processes, and their figures: closely and loosely
-//! coupled, FORCE and NOFORCE, affinity-based and random routing, two buffer sizes, on 1 to 8 nodes.
+//! The GEM paper's central experiments (sections 4.2 to 4.5) with processes, and their figures. They vary closely and
+//! loosely coupled, FORCE and NOFORCE, affinity-based and random routing, two buffer sizes, and 1 to 8 nodes.
 //!
 //! The devices are four times as fast as those of Table 4.1, and transactions arrive two and a half times as often, so
-//! that a run takes seconds and not minutes; a branch has a hundredth of the accounts, of which memory limits the
-//! number, and of which nearly none is referenced twice while it is in a buffer in either case.
+//! that a run takes seconds and not minutes. A branch has a hundredth of the accounts: memory limits their number, and
+//! in either case nearly none is referenced twice while it is in a buffer.
 
 use crate::compare::{Comparison, Line};
 use sardonyx_results::Estimate;
@@ -11,7 +11,7 @@ use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
 use sardonyx_results::csv;
 use sardonyx_simulation::parameters::{Coupling, Parameters, Routing, Update};
 
-/// What differs from the preset `paper` unless a file says otherwise.
+/// Differences from the preset `paper`, unless a file overrides them.
 pub const SETTINGS: [&str; 14] = [
     "workload.accounts_per_branch=1000",
     "node.multiprogramming_level=24",
@@ -101,7 +101,7 @@ pub fn title(one: &Comparison) -> String {
     )
 }
 
-/// What is drawn: the name of a line, and what it is.
+/// The lines drawn: the name of each, and its meaning.
 const DRAWN: [(&str, &str); 8] = [
     ("response time, ms", "response time (ms)"),
     ("hit ratio", "pages found in the buffer"),

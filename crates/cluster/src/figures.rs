@@ -1,14 +1,15 @@
-//! What nodes did under load: counts and response times, of one node as its process says, and of all together.
+//! Counts and response times of nodes under load, of one node as its process reports them, and of all
+//! together.
 
 use hdrhistogram::Histogram;
 use sardonyx_sharing::node::NodeStatistics;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest response time that is told apart from longer ones.
+/// The longest response time that is distinguished from longer ones.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// What nodes did.
+/// Counts of nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -40,7 +41,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What a node has done so far.
+    /// A node's counts so far.
     pub fn of(done: &NodeStatistics) -> Self {
         let protocol = &done.protocol;
         Counts {
@@ -88,7 +89,7 @@ impl Counts {
         }
     }
 
-    /// What came since then.
+    /// The counts since then.
     pub fn since(self, before: Counts) -> Counts {
         self.zip(before, u64::saturating_sub)
     }
@@ -99,7 +100,7 @@ impl Counts {
     }
 }
 
-/// Response times, as they are told and added up.
+/// Response times, in the form in which they are sent and added up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Nanoseconds, and how many took so long.
@@ -135,7 +136,7 @@ impl Collected {
         self.longest = self.longest.max(time);
     }
 
-    /// As they are told.
+    /// The form to send.
     pub fn told(&self) -> Times {
         let counted = self.histogram.iter_recorded();
         Times {
@@ -147,7 +148,7 @@ impl Collected {
         }
     }
 
-    /// Those that were told, too.
+    /// Adds received ones.
     pub fn merge(&mut self, times: &Times) {
         for &(nanoseconds, count) in &times.counted {
             self.histogram.saturating_record_n(nanoseconds, count);
@@ -157,7 +158,7 @@ impl Collected {
         self.longest = self.longest.max(longest);
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
@@ -196,7 +197,7 @@ pub struct Responses {
     pub longest_milliseconds: f64,
 }
 
-/// What a node's process says after a run.
+/// The report of a node's process after a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeRun {
     /// Its slot.
@@ -207,7 +208,7 @@ pub struct NodeRun {
     pub completed: u64,
     /// All transactions of the load that were acknowledged, those before and after the measured time, too.
     pub acknowledged: u64,
-    /// What it did from the first to the last measured one.
+    /// Its counts from the first to the last measured transaction.
     pub counts: Counts,
     /// Response times.
     pub times: Times,
@@ -215,7 +216,7 @@ pub struct NodeRun {
     pub processor_seconds: f64,
 }
 
-/// What happened per transaction.
+/// Counts per transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PerTransaction {
     /// Messages sent, those that look for deadlocks not among them.
@@ -261,7 +262,7 @@ impl PerTransaction {
     }
 }
 
-/// What one node, or all of them, did.
+/// The figures of one node, or of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunFigures {
     /// Transactions per second.

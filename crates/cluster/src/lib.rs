@@ -1,8 +1,8 @@
 //! Closely or loosely coupled nodes as processes of one host (GEM paper): started, loaded with debit-credit on pages,
 //! measured, and set beside what the simulation predicts.
 //!
-//! A crate of its own, since the product's command uses it, so that it cannot be in `lab`, and since a node
-//! ([`sardonyx_sharing::node`]) knows neither workloads nor processes that are started.
+//! It is a crate of its own, since the product's command uses it, so that it cannot be in `lab`. A node
+//! ([`sardonyx_sharing::node`]) knows neither workloads nor started processes.
 //!
 //! - [`setting`], [`places`]: how the nodes are, and where everything of them is;
 //! - [`bank`], [`routing`], [`load`]: what their transactions do, where they run, and a load on one node;

@@ -1,8 +1,8 @@
-//! A load on one node: clients that run debit-credit, each in a thread, one after the other or as transactions
-//! arrive, from a common instant on, and what is counted of them.
+//! A load on one node, and its counts. Clients run debit-credit, each in a thread, one after the other or as
+//! transactions arrive, from a common instant on.
 //!
-//! *Closed*: a client begins the next transaction when it was told that the last one is durable. *Open*: transactions
-//! arrive by a Poisson process at the node, whatever became of earlier ones, and the clients take them in turn; the
+//! *Closed*: a client begins the next transaction when the last one is acknowledged as durable. *Open*: transactions
+//! arrive by a Poisson process at the node, independent of earlier ones, and the clients take them in turn. The
 //! response time begins with the arrival, as in the simulation.
 
 use crate::bank::{Bank, HistoryEnd};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked whether a load is to end early.
+/// The interval of checks for an early end of the load.
 const LOOK_NANOSECONDS: u64 = 20_000_000;
 
 /// A load on each node.
@@ -39,7 +39,7 @@ pub struct Load {
     pub rate: Option<f64>,
     /// The same seed draws the same transactions for each client.
     pub seed: u64,
-    /// Whether each node writes a trace of it.
+    /// True if each node writes a trace of it.
     pub record: bool,
 }
 
@@ -119,7 +119,7 @@ struct Stream {
     last: f64,
 }
 
-/// What the clients of a run share.
+/// The state that the clients of a run share.
 struct Shared<'a> {
     prepared: &'a Prepared,
     node: &'a CoupledNode,
@@ -157,7 +157,7 @@ impl Prepared {
         })
     }
 
-    /// Whether it is to be recorded.
+    /// True if it is to be recorded.
     pub fn records(&self) -> bool {
         self.load.record
     }

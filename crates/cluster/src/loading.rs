@@ -1,8 +1,8 @@
 //! A load on all nodes that run, from outside: one at a time, and the proof of what it did.
 //!
 //! Invariants: a file of the nodes' directory is locked while a load is run and proved, so no other load changes the
-//! bank meanwhile. A node ends its load when the connection over which it was asked for closes; so a load ends with
-//! the process that asked for it, and with an error of another node.
+//! bank meanwhile. A node ends its load when the connection that requested it closes. So a load ends with the
+//! process that requested it, and with an error of another node.
 
 use crate::bank::Sums;
 use crate::conversation::Conversation;
@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::time::{Duration, Instant};
 
-/// How long before a run's common instant it is named.
+/// The time between the announcement of a run's common instant and that instant.
 const NOTICE: Duration = Duration::from_millis(20);
 
-/// How long nodes whose load was ended early may take until they are idle.
+/// The time in which nodes whose load was ended early must become idle.
 const IDLE_WAIT: Duration = Duration::from_secs(10);
 
 /// The right to load the nodes of a directory, and to prove it. No other process has it meanwhile.
@@ -46,7 +46,7 @@ pub struct LostRun {
 pub struct Loaded {
     /// Of those that went through it.
     pub runs: Vec<NodeRun>,
-    /// Those that did not.
+    /// The runs that did not.
     pub lost: Vec<LostRun>,
 }
 
@@ -66,7 +66,7 @@ impl Loaded {
 /// A load that was run, and its proof.
 #[derive(Debug)]
 pub struct Proved {
-    /// What it gave.
+    /// Its result.
     pub loaded: Loaded,
     /// The proof.
     pub proof: Proof,
@@ -239,7 +239,7 @@ impl Loading<'_> {
     }
 }
 
-/// Hears a node until it has told what its run gave.
+/// Reads from a node until it has reported its run's result.
 fn hear_run(node: &mut Conversation) -> Result<NodeRun, LostRun> {
     let mut acknowledged = 0;
     let reason = loop {

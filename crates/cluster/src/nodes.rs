@@ -18,16 +18,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to join: the first one recovers the database, and all of the shared memory is allocated.
+/// The time in which a process must join: the first one recovers the database, and all of the shared memory is
+/// allocated.
 const START_WAIT: Duration = Duration::from_secs(300);
 
-/// How long a process may take to leave.
+/// The time in which a process must leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(60);
 
-/// How long processes that end with this one may take, before they are killed.
+/// The time in which processes that end with this one must end; then they are killed.
 const END_WAIT: Duration = Duration::from_secs(20);
 
-/// How long a process may take to say how it is. One that is stopped never does.
+/// The time in which a process must report its status. One that is stopped never does.
 const STATUS_WAIT: Duration = Duration::from_secs(5);
 
 /// A program that runs [`run`](crate::process::run) when it is called with these arguments, a directory and
@@ -136,12 +137,12 @@ impl Cluster {
         })
     }
 
-    /// How they are.
+    /// Their setting.
     pub fn setting(&self) -> &Setting {
         &self.setting
     }
 
-    /// Where they are.
+    /// Their places.
     pub fn places(&self) -> &Places {
         &self.places
     }
@@ -244,13 +245,14 @@ impl Cluster {
         conversation.ask(&Request::Status)
     }
 
-    /// How each node is; `None`: it does not run, or does not answer, as its process is stopped.
+    /// The status of each node; `None`: it does not run, or does not answer because its process is stopped.
     pub fn status(&self) -> Vec<Option<NodeStatus>> {
         let slots = 0..usize::from(self.setting.nodes);
         slots.map(|slot| self.status_of(slot)).collect()
     }
 
-    /// How the page server of loosely coupled nodes is; `None`: it does not run or answer, or there is none.
+    /// The status of the page server of loosely coupled nodes; `None`: it does not run or answer, or the nodes have
+    /// none.
     pub fn page_server(&self) -> Option<NodeStatus> {
         let slot = self.setting.page_server_slot();
         slot.and_then(|slot| self.status_of(slot))
@@ -263,7 +265,7 @@ impl Cluster {
         }
     }
 
-    /// Whether every node that runs knows that another does not live. A node says so while it recovers that one, too.
+    /// True if every running node knows that another is dead. A node says so while it recovers that one, too.
     pub(crate) fn all_know_dead(&self, name: usize) -> bool {
         let slots = 0..usize::from(self.setting.nodes);
         let mut answers = slots.filter_map(|slot| self.ask(slot, &Request::Living).ok());
@@ -325,7 +327,7 @@ impl Cluster {
             self.attached.retain_mut(|(other, child)| {
                 *other != slot || !matches!(child.try_wait(), Ok(Some(_)))
             });
-            // Signal 0 would do, but for those that nobody has waited for yet.
+            // Signal 0 would do, except for processes that are not waited for yet.
             let mut files = [rustix::event::PollFd::new(
                 handle,
                 rustix::event::PollFlags::IN,

@@ -1,9 +1,9 @@
 //! The page server of loosely coupled nodes: a process of its own, in the slot behind the last node's, which listens on
-//! the loopback interface. A file of the cluster's directory, which only its owner may read, says where, and has the
-//! token without which nobody is heard.
+//! the loopback interface. A file of the cluster's directory, which only its owner may read, has its address and the
+//! token that each request needs.
 //!
-//! Nodes that wait for a page server that died ask again at the same address; so the next one takes the same port
-//! while a node runs, and any free one when none does.
+//! Nodes that wait for a page server that died ask again at the same address. So the next one takes the same port while
+//! a node runs, and any free one otherwise.
 
 use crate::coupled::any_slot_is_locked;
 use crate::error::ClusterError;
@@ -18,17 +18,17 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// How the page server is called.
+/// The address of the page server.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Called {
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: SocketAddr,
-    /// What all processes of the cluster know.
+    /// The token that all processes of the cluster know.
     pub token: Token,
 }
 
 impl Called {
-    /// How the page server of a place is called, which runs.
+    /// The address of a place's page server, if it runs.
     pub fn read(setting: &Setting, places: &Places) -> Result<Self, ClusterError> {
         let runs = setting.page_server_slot();
         let runs = runs.is_some_and(|slot| places.connect(slot).is_some());
@@ -38,7 +38,7 @@ impl Called {
         })
     }
 
-    /// How the last one was called.
+    /// The address of the last one.
     fn last(places: &Places) -> Option<Self> {
         let text = std::fs::read_to_string(places.page_server()).ok()?;
         serde_json::from_str(&text).ok()

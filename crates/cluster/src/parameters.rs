@@ -1,8 +1,8 @@
-//! What the parameters of `simulate` are as processes, and as the simulation of such processes.
+//! The parameters of `simulate`, as settings of processes, and of a simulation of such processes.
 //!
-//! The processes get the workload, its arrivals, and, slept, the times of the devices ([`as_processes`]). The simulation
-//! gets what nodes do otherwise than those of the GEM paper, and path lengths that are calibrated by the processor time
-//! that was measured ([`as_nodes_do`]): then counts must agree, and times do as far as devices.
+//! The processes get the workload, its arrivals, and, slept, the times of the devices ([`as_processes`]). The
+//! simulation gets the differences of nodes from those of the GEM paper, and path lengths calibrated by the measured
+//! processor time ([`as_nodes_do`]). Then counts must agree, and times do as far as devices.
 
 use crate::error::ClusterError;
 use crate::load::Load;
@@ -13,17 +13,17 @@ use sardonyx_simulation::parameters::{
     PartitionEntry, Routing as SimulatedRouting, Update as SimulatedUpdate, WorkloadKind,
 };
 
-/// How much longer is simulated than is measured.
+/// Simulated time for each measured second.
 const VIRTUAL: f64 = 5.0;
 
 /// Pages of a client's part of HISTORY: so many that none is in a buffer when it is used again.
 const HISTORY_PAGES: u32 = 256;
 
-/// What a message between two processes of one host takes on its way, beside the processors' time: half of a remote
-/// lock (`loose_cost`).
+/// The way of a message between two processes of one host, beside the processors' time: half of a remote lock
+/// (`loose_cost`).
 const LOOPBACK_MICROSECONDS: f64 = 40.0;
 
-/// What processes are that run what the parameters say.
+/// The settings of processes that run these parameters.
 ///
 /// # Errors
 /// [`ClusterError::Setting`].
@@ -80,8 +80,8 @@ pub fn as_processes(parameters: &Parameters) -> Result<(Setting, Load), ClusterE
     Ok((setting, load))
 }
 
-/// The same parameters, but for what nodes do otherwise than the GEM paper's, calibrated by the processor time of a
-/// transaction that was measured with so many processors for all nodes.
+/// The same parameters, except for the differences of nodes from those of the GEM paper. They are calibrated by the
+/// measured processor time of a transaction, with so many processors for all nodes.
 pub fn as_nodes_do(
     parameters: &Parameters,
     processor_microseconds: f64,
@@ -149,21 +149,22 @@ fn as_loose_nodes_do(simulated: &mut Parameters) {
     simulated.messages.medium = MessageMedium::Network;
     simulated.messages.latency_microseconds = LOOPBACK_MICROSECONDS;
     simulated.messages.megabytes_per_second = 1e4;
-    // Each node writes its own groups. One ends a busy period if nobody has come meanwhile: of Poisson arrivals e^-a.
+    // Each node writes its own groups. One ends a busy period if no transaction has arrived meanwhile: of Poisson
+    // arrivals e^-a.
     let seconds = 1e-3 * log_milliseconds(simulated);
     let arrivals = simulated.arrival.rate_per_node * seconds;
     let busy = arrivals * arrivals.exp();
     commit_groups(simulated, busy / (1.0 + busy));
 }
 
-/// What a write of the log takes, with everything around it.
+/// The time of a write of the log, with everything around it.
 fn log_milliseconds(parameters: &Parameters) -> f64 {
     let disk = &parameters.disk;
     parameters.log.access_milliseconds + disk.controller_milliseconds + disk.transfer_milliseconds
 }
 
-/// Whoever comes while a commit group is written, as in this share of the time, waits for that one, too: for half of it
-/// in the mean.
+/// A transaction that arrives while a commit group is written, as in this share of the time, waits for that one, too:
+/// for half of it in the mean.
 fn commit_groups(simulated: &mut Parameters, busy: f64) {
     simulated.log.access_milliseconds += 0.5 * busy * log_milliseconds(simulated);
 }

@@ -1,4 +1,4 @@
-//! Where everything of some nodes is: a directory with the database, the setting, a socket and a log of each node. The
+//! The places of some nodes' files: a directory with the database, the setting, a socket and a log of each node. The
 //! page server of loosely coupled nodes has those of the slot behind the last node's.
 //!
 //! ```text
@@ -23,7 +23,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Where everything of some nodes is.
+/// The places of some nodes' files.
 #[derive(Clone, Debug)]
 pub struct Places {
     directory: PathBuf,
@@ -60,17 +60,17 @@ impl Places {
         self.directory.join("bank.sdx")
     }
 
-    /// What a node's process says.
+    /// The output of a node's process.
     pub fn log(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("node-{slot}.log"))
     }
 
-    /// What a node records.
+    /// The trace of a node.
     pub fn trace(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("node-{slot}.trace"))
     }
 
-    /// What the process of a loosely coupled node locks.
+    /// The lock of a loosely coupled node's process.
     pub fn lock(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("node-{slot}.lock"))
     }
@@ -80,7 +80,7 @@ impl Places {
         self.directory.join("load.lock")
     }
 
-    /// Where the page server of loosely coupled nodes is.
+    /// The file with the address of loosely coupled nodes' page server.
     pub fn page_server(&self) -> PathBuf {
         self.directory.join("page-server")
     }
@@ -90,7 +90,7 @@ impl Places {
         self.directory.join("members")
     }
 
-    /// Where a node's process takes requests.
+    /// The socket at which a node's process takes requests.
     pub fn socket(&self, slot: usize) -> PathBuf {
         self.directory.join(format!("node-{slot}.sock"))
     }

@@ -1,7 +1,7 @@
-//! The process of a node, or of the page server of loosely coupled nodes: it joins, takes requests at its socket, and
-//! leaves in order when it is told to or a signal asks it to end. If the others went on without its node, the process
-//! joins them again as a new node. If its node has stopped for another reason, as when its page server was away for too
-//! long, the process ends with that error: its slot is free then.
+//! The process of a node, or of the page server of loosely coupled nodes. It joins, takes requests at its socket, and
+//! leaves in order on request or on a signal to end. If the others went on without its node, the process joins them
+//! again as a new node. If its node has stopped for another reason, as when its page server was away for too long, the
+//! process ends with that error: its slot is free then.
 
 use crate::bank::Bank;
 use crate::coupled::{CoupledNode, any_slot_is_locked};
@@ -23,19 +23,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// How long a page server that ends with the process that started it waits for nodes that do so, too.
+/// The time that a page server waits for nodes, if all end with the process that started them.
 const NODES_WAIT: Duration = Duration::from_secs(10);
 
-/// How long the process of a node that has stopped waits until those who asked something have been told.
+/// The time that the stopped process of a node waits until callers have their answers.
 const TELL_MAX: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether the process is to end, should nobody connect: its directory may be gone.
+/// The interval of checks for an end of the process without a connection: its directory may be removed.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// How long it is tried to join again.
+/// The time of attempts to join again.
 const AGAIN_MAX: Duration = Duration::from_secs(60);
 
 /// The first pause before a node joins again, and the longest: each is twice the one before.
@@ -44,7 +44,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(10
 /// A node that was there for so long begins with the first pause.
 const LONG_THERE: Duration = Duration::from_secs(60);
 
-/// How often a load is watched.
+/// The interval of watching a load.
 const WATCH: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
@@ -53,7 +53,7 @@ const WATCH: Timespec = Timespec {
 /// Set for a process that is to end with the one that started it.
 pub const ATTACHED: &str = "SARDONYX_NODE_ATTACHED";
 
-/// What a process is.
+/// The kind of a process.
 #[derive(Debug)]
 enum Role {
     Node(CoupledNode),
@@ -63,7 +63,7 @@ enum Role {
     },
 }
 
-/// What the threads of a node's process share.
+/// The state that the threads of a node's process share.
 #[derive(Debug)]
 struct Served {
     /// Taken when it leaves.
@@ -83,8 +83,8 @@ struct Served {
     answering: RwLock<()>,
 }
 
-/// Runs a node's process in the place of a cluster until it is told to leave: by [`Request::Leave`] or by a signal
-/// that ends a program (SIGTERM). To be called by `main`, before it starts threads.
+/// Runs a node's process in the place of a cluster until [`Request::Leave`] or a signal that ends a program (SIGTERM)
+/// asks it to leave. To be called by `main`, before it starts threads.
 ///
 /// # Errors
 /// [`ClusterError::NotThere`], whatever keeps a node from joining, and whatever has stopped it later.
@@ -133,7 +133,7 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
     if std::env::var_os(ATTACHED).is_some() {
         let told = served.clone();
         spawn(move || {
-            // Whoever started it holds the other end.
+            // The process that started it holds the other end.
             let _ = std::io::stdin().read(&mut [0]);
             told.wait_for_nodes();
             told.leave();
@@ -161,14 +161,14 @@ pub fn run(directory: &Path, slot: usize) -> Result<(), ClusterError> {
         spawn(move || conversation.converse(stream))?;
     }
     let _ = std::fs::remove_file(served.places.socket(slot));
-    // Waits for whoever uses it: loads have been told to stop.
+    // Waits for its users: loads have been asked to stop.
     let role = served
         .role
         .write()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     drop(role);
-    // Those who asked something are told before the process ends.
+    // Callers get their answers before the process ends.
     drop(served.answering.write());
     Ok(())
 }
@@ -210,7 +210,7 @@ fn spawn(body: impl FnOnce() + Send + 'static) -> Result<(), ClusterError> {
 }
 
 impl Served {
-    /// Whether the node has not stopped.
+    /// True if the node has not stopped.
     fn goes_on(&self) -> Result<(), NodeError> {
         let role = self.role.read().unwrap_or_else(PoisonError::into_inner);
         match &*role {
@@ -219,7 +219,7 @@ impl Served {
         }
     }
 
-    /// Joins again as a new node, if the others have gone on without the one that there was. Returns whether it did.
+    /// Joins again as a new node, if the others have continued without the earlier one. Returns whether it did.
     fn joins_again(&self, why: &NodeError, again: &mut Again) -> bool {
         if !matches!(why, NodeError::ShutOut { .. } | NodeError::Fenced(_)) {
             return false;
@@ -276,7 +276,7 @@ impl Served {
     fn leave(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.leaving.store(true, Ordering::SeqCst);
-        // Whoever listens looks again.
+        // Listening threads look again.
         drop(self.places.connect(self.slot.into()));
     }
 

@@ -31,9 +31,9 @@ pub enum Acknowledged {
 pub struct Proof {
     /// The bank's sums afterwards.
     pub sums: Sums,
-    /// Whether the sums of accounts, tellers and branches are equal.
+    /// True if the sums of accounts, tellers and branches are equal.
     pub sums_are_equal: bool,
-    /// Whether HISTORY counts the transactions that were acknowledged.
+    /// True if HISTORY counts the acknowledged transactions.
     pub history_counts_all: bool,
     /// The slots where it does not, in words.
     pub faults: Vec<String>,
@@ -57,7 +57,7 @@ impl Proof {
         }
     }
 
-    /// Whether both hold.
+    /// True if both hold.
     pub fn holds(&self) -> bool {
         self.sums_are_equal && self.history_counts_all
     }

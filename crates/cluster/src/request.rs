@@ -1,4 +1,4 @@
-//! What a node's process is asked over its socket, and what it answers: a line of JSON each.
+//! The requests to a node's process over its socket, and its answers: a line of JSON each.
 
 use crate::figures::{Counts, NodeRun};
 use crate::load::Load;
@@ -8,13 +8,14 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// How it is.
+    /// Its status.
     Status,
-    /// Which nodes it knows to live; a closely coupled node answers without waiting for what it does, as a recovery.
+    /// The nodes that it knows to live. A closely coupled node answers without waiting for its present work, such as a
+    /// recovery.
     Living,
     /// Get ready for a load; what was prepared before is forgotten.
     Prepare(Box<Load>),
@@ -28,14 +29,14 @@ pub enum Request {
     Checkpoint,
     /// Change a page, 8 bytes of it by 0: to see when that can be done.
     Touch {
-        /// Which.
+        /// The node.
         page: u64,
     },
     /// Leave, and end the process.
     Leave,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
@@ -53,7 +54,7 @@ pub enum Reply {
     Refused(String),
 }
 
-/// How a node is.
+/// The status of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
     /// Its slot.
@@ -64,9 +65,9 @@ pub struct NodeStatus {
     pub process: u32,
     /// The nodes that live, as far as it knows: slots of closely coupled ones, names of loosely coupled ones.
     pub living: Vec<usize>,
-    /// Whether it runs a load.
+    /// True if it runs a load.
     pub runs: bool,
-    /// What it has done since it joined.
+    /// Its counts since it joined.
     pub counts: Counts,
 }
 
@@ -103,7 +104,7 @@ impl Line {
         poll(&mut files, Some(time)).is_ok_and(|ready| ready > 0)
     }
 
-    /// What the other end says next; `None`: it is gone.
+    /// The next line of the other end; `None`: it has closed the connection.
     pub fn hear<T: for<'a> Deserialize<'a>>(&mut self) -> io::Result<Option<T>> {
         let mut text = String::new();
         match self.input.read_line(&mut text)? {

@@ -1,4 +1,4 @@
-//! Which transactions a node runs: the routing tables that `trace route` computes and `simulate` uses, used for real.
+//! The transactions that a node runs, by the routing tables that `trace route` computes and `simulate` uses.
 //!
 //! A client draws transactions until it has one that the table sends to its node. So each node has its part of the
 //! whole workload, in the shares of the table, without a process between clients and nodes.
@@ -97,7 +97,7 @@ impl Routing {
 }
 
 #[cfg(feature = "lab")]
-/// What a trace of such nodes says of itself.
+/// The description in a trace of such nodes.
 ///
 /// # Errors
 /// [`ClusterError::Header`].
@@ -125,7 +125,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Those of a node.
+    /// The tables of a node.
     ///
     /// # Errors
     /// As [`Routing::table`], and [`ClusterError::Scale`]; and [`ClusterError::Setting`] if the node gets none.

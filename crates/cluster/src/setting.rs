@@ -1,4 +1,4 @@
-//! How the nodes of a database are: kept as JSON beside the database, read by every node's process.
+//! The setting of a database's nodes: kept as JSON beside the database, read by every node's process.
 
 use crate::connecting::Connecting;
 use crate::error::ClusterError;
@@ -22,7 +22,7 @@ pub const MAX_CLIENTS: u16 = 256;
 /// The most types of transactions, of which a branch is one if there are no more: what a trace can have.
 pub const MAX_TYPES: u64 = sardonyx_workload::reference::MAX_TYPES as u64;
 
-/// How the nodes cooperate.
+/// The coupling of the nodes.
 ///
 /// [`CoupledNode::join`](crate::coupled::CoupledNode::join) is where the two part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,8 +54,8 @@ pub(crate) fn update_strategy(update: Update) -> UpdateStrategy {
     }
 }
 
-/// How large the bank is, as debit-credit on pages counts ([`PageScale`]); times of the paper's Table 4.1 but for
-/// the accounts, of which memory limits the number.
+/// The size of the bank, as debit-credit on pages counts ([`PageScale`]). It is that of the paper's Table 4.1, except
+/// for the accounts, whose number memory limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
     /// Units: one per node in the GEM paper.
@@ -74,7 +74,7 @@ pub struct Scale {
     pub account_blocking: u32,
     /// History records in a page.
     pub history_blocking: u32,
-    /// Whether tellers lie in their branch's page.
+    /// True if tellers are in their branch's page.
     pub clustered: bool,
     /// Accounts of another branch than the teller's, in percent.
     pub other_branch_percent: u32,
@@ -134,7 +134,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Whether any are imposed.
+    /// True if any are imposed.
     pub fn any(&self) -> bool {
         *self != Devices::default()
     }
@@ -149,14 +149,14 @@ impl Devices {
     }
 }
 
-/// How the nodes of a database are.
+/// The setting of a database's nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// How many; slots 0 to one less.
+    /// Their number; slots 0 to one less.
     pub nodes: u16,
-    /// How they cooperate.
+    /// Their coupling.
     pub coupling: Coupling,
-    /// Where the lock authority of loosely coupled nodes is: where this routing sends transactions, or anywhere.
+    /// The place of the lock authority of loosely coupled nodes: where this routing sends transactions, or anywhere.
     #[serde(default)]
     pub authority: Routing,
     /// When modified pages are stored.
@@ -171,12 +171,12 @@ pub struct Setting {
     pub scale: Scale,
     /// Times that are slept.
     pub devices: Devices,
-    /// How long a node whose process is stopped is waited for, in milliseconds: then it is killed if nodes are closely
+    /// The time to wait for a node whose process is stopped, in milliseconds. Then it is killed if nodes are closely
     /// coupled, and shut out if they are loosely coupled.
     pub stopped_process_wait_milliseconds: u64,
-    /// Where the shared memory of closely coupled nodes is: a directory in a memory file system.
+    /// The place of the shared memory of closely coupled nodes: a directory in a memory file system.
     pub shared_memory: PathBuf,
-    /// How loosely coupled nodes are connected, and where it is kept who takes part.
+    /// The connections of loosely coupled nodes, and the place of their membership.
     #[serde(default)]
     pub connecting: Connecting,
 }
@@ -274,12 +274,12 @@ impl Setting {
         }
     }
 
-    /// How long a node whose process is stopped is waited for.
+    /// The time to wait for a node whose process is stopped.
     pub fn stopped_process_wait(&self) -> Duration {
         Duration::from_millis(self.stopped_process_wait_milliseconds)
     }
 
-    /// Where it is kept which loosely coupled nodes take part.
+    /// The place of the membership of loosely coupled nodes.
     ///
     /// # Errors
     /// As [`Connecting::register`].
@@ -288,7 +288,7 @@ impl Setting {
             .register(places, self.stopped_process_wait())
     }
 
-    /// How a closely coupled node of these is opened.
+    /// The options with which a closely coupled node of these is opened.
     pub fn node_options(&self) -> NodeOptions {
         NodeOptions {
             pages: crate::bank::Bank::new(self).pages(),
@@ -304,7 +304,7 @@ impl Setting {
         }
     }
 
-    /// How the database is opened.
+    /// The options with which the database is opened.
     pub fn storage_options(&self) -> StorageOptions {
         StorageOptions {
             memory_bytes_max: 128 << 30,
@@ -317,7 +317,7 @@ impl Setting {
         (self.coupling == Coupling::Loose).then_some(self.nodes.into())
     }
 
-    /// How many types of transactions there are: branches, or groups of them.
+    /// The number of types of transactions: branches, or groups of them.
     pub fn types(&self) -> usize {
         self.scale.pages().branches().min(MAX_TYPES) as usize
     }

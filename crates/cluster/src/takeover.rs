@@ -1,6 +1,6 @@
-//! How long it takes until others have what a killed node held.
+//! The time until others have the pages and locks of a killed node.
 //!
-//! All nodes run debit-credit, so that the log has so many transactions since the last checkpoint; then each page of a
+//! All nodes run debit-credit, so that the log has so many transactions since the last checkpoint. Then each page of a
 //! few is changed by one node last, so that it owns them (NOFORCE) and the others must have its redo applied. It is
 //! killed, and another one asks for these pages at once.
 
@@ -10,7 +10,7 @@ use crate::nodes::Cluster;
 use crate::setting::Coupling;
 use serde::Serialize;
 
-/// What became of it.
+/// Its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Takeover {
     /// The node that was killed.

@@ -13,12 +13,12 @@
 //! its next number; who finds a later one there afterwards has lost. A list of a directory may miss what comes and goes
 //! meanwhile, so the last 16 stay, and a list counts when the next one shows the same.
 //!
-//! After an error of a write or a sync nobody knows what is stable, so it is final ([`StoreError::Refused`], I7). A disk
-//! that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was found before
-//! anything had its place.
+//! After an error of a write or a sync it is unknown what is stable, so the error is final ([`StoreError::Refused`],
+//! I7). A disk that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was
+//! found before anything had its place.
 //!
-//! What a reader of this process sees is stable ([`Unstable`]). What a reader of another process sees may be a moment from
-//! being so: the owner is told when it is.
+//! Entries seen by a reader of this process are stable ([`Unstable`]). Entries seen by a reader of another process may
+//! become stable a moment later: the owner is acknowledged only then.
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 /// The folder of entries that are files.
 pub(crate) const ENTRIES: &str = "entry";
 
-/// How many states of a register stay.
+/// The number of states of a register that stay.
 const STATES_KEPT: u64 = 16;
 
 /// Before the names of files that are being written.
@@ -244,7 +244,7 @@ impl DirectoryLog {
         }
     }
 
-    /// What is found, or that it is not there: only if the folder is there that it would be in. Of a file system that is not
+    /// The result, or its absence: absent only if the folder that would have it exists. Of a file system that is not
     /// mounted nothing is known.
     fn found_in<T>(
         &self,
@@ -368,7 +368,7 @@ impl DirectoryLog {
         if before != expected || !self.create(folder, &name_of(next), bytes)? {
             return Ok(Swapped::Conflict);
         }
-        // Others may have gone on, and have deleted what stood there.
+        // Others may have continued, and have deleted the entry there.
         self.settle(folder, next).map_err(NotCreated::After)
     }
 
@@ -613,7 +613,7 @@ fn list_into(folder: &Path, name: &str, into: &mut Vec<ListedObject>) -> io::Res
         let name = format!("{name}/{found}");
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => list_into(&entry.path(), &name, into)?,
-            // What is being written is no object yet.
+            // A file that is being written is no object yet.
             Ok(_) if found.starts_with(NEW) => {}
             Ok(metadata) => into.push(ListedObject {
                 name,

@@ -1,8 +1,8 @@
 //! A store whose keeper cannot read what is in it: entries, registers and objects are encrypted before they go there.
 //!
-//! Each is encrypted with AES-256-GCM under a key of its own, which HKDF-SHA256 derives from a secret key and 32 random
-//! bytes: so no two have the same key and nonce, however many there are. What it is (its number or name) is authenticated,
-//! too: nothing can be put in another's place. Names, numbers and lengths can be seen by the keeper.
+//! Each is encrypted with AES-256-GCM under a key of its own. HKDF-SHA256 derives the key from a secret key and 32
+//! random bytes, so no two of any number have the same key and nonce. Its number or name is authenticated, too, so it
+//! cannot be put in another's place. Names, numbers and lengths can be seen by the keeper.
 //!
 //! ```text
 //!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | what it is, encrypted | 16 bytes that authenticate it
@@ -28,7 +28,7 @@ const SALT_BYTES: usize = 32;
 const HEAD_BYTES: usize = MAGIC.len() + ID_BYTES + SALT_BYTES;
 const TAG_BYTES: usize = 16;
 
-/// How many bytes longer what is stored is.
+/// The bytes that encryption adds.
 pub const ENCRYPTION_BYTES: usize = HEAD_BYTES + TAG_BYTES;
 
 /// The most bytes of a file with keys.
@@ -39,7 +39,7 @@ const FILE_BYTES_MAX: usize = 64 << 10;
 pub struct Keys(Arc<[Key]>);
 
 struct Key {
-    /// What names it: derived from it, and says nothing of it.
+    /// Its name: derived from it, without revealing it.
     id: [u8; ID_BYTES],
     secret: Prk,
 }
@@ -133,7 +133,7 @@ impl Keys {
         Some(sealed)
     }
 
-    /// What was sealed; or why it cannot be had.
+    /// The sealed content, or the reason that it cannot be read.
     fn open(&self, what: &str, mut sealed: Vec<u8>) -> Result<Vec<u8>, String> {
         let head = sealed.get(..HEAD_BYTES).unwrap_or_default().to_vec();
         let Some((magic, rest)) = head.split_first_chunk::<4>() else {

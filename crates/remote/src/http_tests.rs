@@ -203,7 +203,7 @@ fn an_error_of_the_store_is_final_or_unclear_and_shows_no_secret() {
         assert!(error.is_unclear(), "{status}: {error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
-    // Nothing listens at an address whose listener is gone.
+    // Nothing listens at an address whose listener is closed.
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

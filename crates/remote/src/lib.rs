@@ -1,8 +1,8 @@
 //! Logs in stores that others keep ([`sardonyx_storage::remote_log`]): object stores with the S3 API, NATS JetStream,
 //! another host over TCP, a directory, memory.
 //!
-//! The store replicates; nothing here does. It must create an object under a name only if there is none, and replace one
-//! only if it is still the one that was read, also when several ask at once. [`open`] tries that out ([`probe`]) and
+//! The store replicates; nothing here does. It must create an object under a name only if none exists, also under
+//! concurrency. It must replace one only if it is still the one that was read. [`open`] tries that out ([`probe`]) and
 //! refuses a store that does otherwise, since there two owners would acknowledge (I12).
 //!
 //! | place | where the log is | for |
@@ -23,11 +23,11 @@
 //!
 //! # NATS JetStream
 //!
-//! The stream is made if there is none: in files, with three replicas if the servers are a cluster (and a warning if there is
-//! one server alone), without limits, and nothing in it is deleted by itself. One that is there and set up otherwise is
-//! refused with what to change. Several logs can be in it, under prefixes. Servers are of version 2.12 or newer, and **sync
-//! before they answer**: `jetstream { sync_interval: always }` in their configuration. No client can see whether they do, and
-//! by default they do not: then servers that lose power together lose what they acknowledged.
+//! The stream is made if it is absent. It is in files, with three replicas if the servers are a cluster (and a warning
+//! if it is one server alone), without limits, and deletes nothing by itself. One that is there and set up otherwise is
+//! refused with what to change. Several logs can be in it, under prefixes. Servers are of version 2.12 or newer, and
+//! **sync before they answer**: `jetstream { sync_interval: always }` in their configuration. No client can see whether
+//! they do, and by default they do not: then servers that lose power together lose what they acknowledged.
 //!
 //! A server's `max_payload` (1 MiB if nothing else is said) limits a message, not an entry: larger ones are put there in
 //! parts, and cost one more round.

@@ -82,7 +82,7 @@ impl ObjectLog {
         self
     }
 
-    /// Another log in the same store, under a prefix that nobody uses.
+    /// Another log in the same store, under an unused prefix.
     pub fn for_probe(&self) -> ObjectLog {
         ObjectLog {
             store: self.store.clone(),
@@ -94,7 +94,7 @@ impl ObjectLog {
         }
     }
 
-    /// Deletes the whole log: that of a probe. What cannot be deleted stays, and a warning says so.
+    /// Deletes the whole log: that of a probe. Parts that cannot be deleted stay, with a warning.
     pub fn clear(&self) {
         let prefix = Path::from(self.prefix.as_str());
         let found = self

@@ -1,4 +1,4 @@
-//! Where a log is, as users write it.
+//! The place of a log, as users write it.
 
 use crate::copies::Copies;
 use crate::directory::DirectoryLog;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How a store is used.
+/// The options of a store.
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
     /// For so long an answer to one request is waited for.
@@ -26,17 +26,17 @@ pub struct RemoteOptions {
     pub register_limit: Option<Duration>,
     /// The most bytes of an entry.
     pub entry_bytes_max: u64,
-    /// Whether the store is probed when it is opened. Only who knows that it has been may leave it out.
+    /// True if the store is probed when it is opened. Only who knows that it has been may leave it out.
     pub probe: bool,
-    /// Whether the directory of `file:` is made if there is none. A database whose log is there already leaves it out: where
-    /// a file system is not mounted there would be an empty store.
+    /// True if the directory of `file:` is made if it is absent. A database whose log is there already leaves it out:
+    /// where a file system is not mounted there would be an empty store.
     pub make: bool,
-    /// Whether a copy of a log on several places (`copies:`) that gives no answer to a read may be left out. A tool that
-    /// only looks leaves that to the hosts.
+    /// True if a copy of a log on several places (`copies:`) that gives no answer to a read may be excluded. A tool
+    /// that only looks leaves that to the hosts.
     pub changes_copies: bool,
     /// With these everything is encrypted before it goes there.
     pub keys: Option<Keys>,
-    /// How this process and the server of a store over TCP know each other; none: as the environment says
+    /// The credentials of this process and of the server of a store over TCP; none: those of the environment
     /// ([`TLS_VARIABLE`](crate::TLS_VARIABLE), [`TOKEN_FILE_VARIABLE`](crate::TOKEN_FILE_VARIABLE)).
     pub trust: Option<Trust>,
 }
@@ -100,7 +100,7 @@ pub(crate) fn open_plain(
     place: &str,
     options: &RemoteOptions,
 ) -> Result<Arc<dyn RemotePlace>, StoreError> {
-    // What does not begin as a place is not repeated: it may be a secret that went astray.
+    // A text that does not begin as a place is not repeated: it may be a misplaced secret.
     let wrong = |place: &str, reason: &str| StoreError::Place {
         place: place.into(),
         reason: reason.into(),

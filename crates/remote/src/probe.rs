@@ -1,20 +1,19 @@
-//! Whether a store can keep a log: it creates only what is not there and replaces only what it should, also when several
-//! ask at once.
+//! Probes a store for keeping a log: it must create only absent objects and replace only the expected ones, also under
+//! concurrency.
 //!
-//! Stores exist that take the conditions and ignore them, and ones that are right as long as one asks after the other:
-//! with those, two owners would acknowledge at every takeover. So conditions are tried out one after the other, and then
-//! by [`WRITERS`] at once, [`ROUNDS`] times. That a store wins all rounds proves nothing for good; what fails one is
-//! refused.
+//! Some stores take the conditions and ignore them; others are right only without concurrency. With those, two owners
+//! would acknowledge at every takeover. So conditions are tried out one after the other, and then by [`WRITERS`] at
+//! once, [`ROUNDS`] times. That a store wins all rounds proves nothing for good; what fails one is refused.
 
 use sardonyx_storage::remote_log::store::{
     Appended, Register, RegisterVersion, RemoteStore, StoreError, Swapped,
 };
 use std::sync::Barrier;
 
-/// How many write at once.
+/// The number of concurrent writers.
 pub const WRITERS: u64 = 8;
 
-/// How often they do.
+/// The number of their rounds.
 pub const ROUNDS: u64 = 6;
 
 /// A request without answer is asked again so often.
@@ -23,7 +22,7 @@ const ATTEMPTS: u32 = 5;
 /// The round of races has numbers from here on.
 const FIRST_RACE: u64 = 100;
 
-/// Tries out a log under a prefix that nobody uses; what is written there stays.
+/// Probes a log under an unused prefix; the written objects stay.
 ///
 /// # Errors
 /// [`StoreError::Unsuitable`] with what it does wrong; the store's own.
@@ -99,7 +98,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What became of each writer's request; `None`: it has no answer.
+/// The result of each writer's request; `None`: it has no answer.
 fn race<T: Send>(
     write: impl Fn(u64) -> Result<T, StoreError> + Sync,
 ) -> Result<Vec<(u64, Option<T>)>, StoreError> {
@@ -129,7 +128,7 @@ fn race<T: Send>(
         .collect()
 }
 
-/// At most one is told that it won, and it is the one whose bytes are there.
+/// At most one request is acknowledged, and the stored bytes are its own.
 fn judge(
     store: &dyn RemoteStore,
     answers: &[(u64, Option<bool>)],

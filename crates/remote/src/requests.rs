@@ -1,5 +1,5 @@
-//! Where requests to a store run: on a thread of the log's own, while the caller is blocked, who may be a task of another
-//! runtime. An answer that does not come in time is none: the request may still be done.
+//! Requests to a store run on a thread of the log's own, while the caller is blocked. The caller may be a task of
+//! another runtime. An answer that does not come in time is none: the request may still be done.
 
 use sardonyx_storage::remote_log::store::StoreError;
 use std::error::Error;
@@ -51,7 +51,7 @@ impl Requests {
         let (answer, answered) = mpsc::sync_channel(1);
         self.0.as_ref()?.spawn(async move {
             if let Ok(result) = tokio::time::timeout(limit, request).await {
-                // Nobody may wait any more.
+                // The caller may have stopped waiting.
                 let _ = answer.send(result);
             }
         });
@@ -60,7 +60,7 @@ impl Requests {
     }
 }
 
-/// What an error says, with its causes, without secrets and not endless.
+/// The text of an error, with its causes, without secrets and not endless.
 pub(crate) fn shown(error: &dyn Error, secrets: &[String]) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -74,7 +74,7 @@ pub(crate) fn shown(error: &dyn Error, secrets: &[String]) -> String {
     shortened(&text, secrets)
 }
 
-/// What a store says, without secrets and not endless.
+/// A store's text, without secrets and not endless.
 pub(crate) fn shortened(text: &str, secrets: &[String]) -> String {
     let mut text = text.to_string();
     for secret in secrets {

@@ -14,7 +14,7 @@ use object_store::{ClientOptions, RetryConfig};
 use sardonyx_storage::remote_log::store::StoreError;
 use std::sync::Arc;
 
-/// What is behind `s3:`.
+/// The part behind `s3:`.
 pub(crate) fn bucket_and_prefix(rest: &str) -> Result<(&str, &str), StoreError> {
     let wrong = |reason: &str| {
         Err(StoreError::Place {
@@ -99,8 +99,8 @@ pub(crate) fn connect_with(
         })
         .with_retry(never_again)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
-        // What is put there has checksums of its own; a hash of it all, only to sign the request, would cost a fifth of a
-        // processor at the rates of a log.
+        // Stored bytes have checksums of their own. A hash of all of them, only to sign the request, would cost a fifth
+        // of a processor at the rates of a log.
         .with_unsigned_payload(true)
         .build()
         .map_err(|error| wrong(error.to_string()))?;

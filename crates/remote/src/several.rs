@@ -28,7 +28,7 @@ pub(crate) fn read_several(store: &dyn RemoteStore, numbers: &[u64], at_once: us
         let own = every_nth(0);
         let others = others.into_iter().map(|(first, thread)| {
             let part = thread.ok().and_then(|thread| thread.join().ok());
-            // Where there is no thread, this one does it.
+            // Without a thread, this one does it.
             part.unwrap_or_else(|| every_nth(first))
         });
         let all: Result<Vec<_>, _> = std::iter::once(own).chain(others).collect();

@@ -2,8 +2,9 @@
 //! stable afterwards.
 //!
 //! An owner whose request got no answer looks whether its file is there, on another thread when the directory is served
-//! to other hosts ([`StoreServer`](crate::StoreServer)). Invariant (I7): this process says that a file is there only when
-//! the sync that makes it stable has succeeded. What an earlier process left is synced when the directory is opened.
+//! to other hosts ([`StoreServer`](crate::StoreServer)). Invariant (I7): this process says that a file is there only
+//! when the sync that makes it stable has succeeded. Files that an earlier process left are synced when the directory
+//! is opened.
 
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use std::collections::{HashMap, HashSet};

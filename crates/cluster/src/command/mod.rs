@@ -66,7 +66,7 @@ struct Done {
     directory: String,
     what: String,
     nodes: Vec<usize>,
-    /// Whether it was done to the page server of loosely coupled nodes, too.
+    /// True if the page server of loosely coupled nodes was included.
     page_server: bool,
 }
 

@@ -4,7 +4,7 @@ use crate::process;
 use sardonyx_command::exit::Exit;
 use std::path::PathBuf;
 
-/// Run one of several nodes that share a database, until it is told to leave.
+/// Run one of several nodes that share a database, until it is asked to leave.
 ///
 /// It joins the nodes of a directory that `cluster up` made, and takes requests at a socket there. SIGTERM (or
 /// SIGINT) has it leave in order: what it has committed is there, and the others free what it held. `cluster up`
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The directory of the nodes
     directory: PathBuf,
-    /// Which node it is, from 0
+    /// Number of the node, from 0
     #[arg(long, value_name = "N")]
     slot: usize,
 }

@@ -10,7 +10,7 @@ use sardonyx_results::units::parse_time;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where nodes are.
+/// The place of the nodes.
 #[derive(Debug, clap::Args)]
 pub struct Place {
     /// The directory of the nodes: the database, their sockets and what they said
@@ -35,21 +35,22 @@ enum UpdateName {
     Noforce,
 }
 
-/// How nodes are to be.
+/// The settings of the nodes.
 #[derive(Debug, clap::Args)]
 pub struct SettingOptions {
-    /// How many nodes [default: 4]
+    /// Number of nodes [default: 4]
     #[arg(long, value_name = "N")]
     nodes: Option<u16>,
-    /// How they cooperate [default: close]
+    /// Coupling of the nodes [default: close]
     #[arg(long)]
     coupling: Option<CouplingName>,
-    /// Where the lock authority of loosely coupled nodes is: affinity (with the node of a page's branch), random
-    /// (anywhere), or a file that `trace route` wrote [default: affinity; for a run with such a file as its routing, that]
+    /// Place of the lock authority of loosely coupled nodes: affinity (with the node of a page's branch), random
+    /// (anywhere), or a file that `trace route` wrote [default: affinity; for a run with such a file as its routing,
+    /// that]
     #[arg(long, value_name = "ROUTING")]
     authority: Option<String>,
-    /// Have loosely coupled nodes talk over TLS, with the PEM files ca.pem, cert.pem and key.pem of this directory: who has
-    /// no certificate of that CA is no node [default: plain TCP]
+    /// Have loosely coupled nodes talk over TLS, with the PEM files ca.pem, cert.pem and key.pem of this directory;
+    /// processes without a certificate of that CA are refused [default: plain TCP]
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
     /// Have an etcd keep which loosely coupled nodes take part, such as http://127.0.0.1:2379; several endpoints of one
@@ -74,14 +75,14 @@ pub struct SettingOptions {
     /// Sleep so long before each commit group is written to the log
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Imposed times")]
     log_write: Option<Duration>,
-    /// How long a node whose process is stopped is waited for: then it is killed, if it is closely coupled, or shut out,
-    /// if it is loosely coupled [default: 10s]
+    /// Time to wait for a node whose process is stopped. Then it is killed, if it is closely coupled, or shut out, if
+    /// it is loosely coupled [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     stopped_process_wait: Option<Duration>,
 }
 
 impl SettingOptions {
-    /// Whether nothing is asked for.
+    /// True if no option is given.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_none()
             && self.coupling.is_none()
@@ -97,7 +98,7 @@ impl SettingOptions {
             && self.stopped_process_wait.is_none()
     }
 
-    /// Whether it is said where the lock authority is.
+    /// True if the place of the lock authority is given.
     pub fn has_authority(&self) -> bool {
         self.authority.is_some()
     }

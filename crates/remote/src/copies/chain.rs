@@ -1,8 +1,8 @@
 //! One item along the chain: to the first copy, whose answer decides what is there, then to the next ones in order.
 //!
-//! Of two that create one item the first copy decides, and the other one's bytes go on along the chain: so an item that one
-//! process left half-way is completed by the next that meets it. At every moment a copy has an item only if all before it
-//! in the chain have it with the same bytes.
+//! Of two processes that create one item, the first copy decides, and the winner's bytes continue along the chain. So
+//! an item that one process left half-way is completed by the next that meets it. At every moment a copy has an item
+//! only if all before it in the chain have it with the same bytes.
 
 use super::Copies;
 use super::keeper::View;
@@ -78,7 +78,7 @@ pub(super) fn put(at: &dyn RemotePlace, item: Item<'_>, bytes: &[u8]) -> Result<
     })
 }
 
-/// Whose bytes are on all copies.
+/// The item whose bytes are on all copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Along {
     Own,

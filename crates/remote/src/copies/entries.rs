@@ -110,8 +110,8 @@ impl Copies {
         }
     }
 
-    /// True if this process may leave a copy out that does not answer a read: it is no tool that only looks, and the error
-    /// is none of its own settings.
+    /// True if this process may exclude a copy that does not answer a read: the process is no reading tool, and the
+    /// error is not one of its own settings.
     pub(super) fn may_leave_out(&self, error: &StoreError) -> bool {
         self.changes_copies && !matches!(error, StoreError::Setup { .. })
     }

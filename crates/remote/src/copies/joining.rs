@@ -278,7 +278,7 @@ impl Copies {
         }
     }
 
-    /// Has a copy that is not in the set stand otherwise. False: it is in the set, or this process may not.
+    /// Changes the standing of a copy that is not in the set. False: it is in the set, or this process may not.
     fn stand(
         &self,
         place: &str,

@@ -161,7 +161,7 @@ impl RemoteObjects for Life {
 /// An entry of at most so many bytes may be a fence, encrypted or not.
 const FENCE_BYTES_MAX: u64 = (ENTRY_HEAD_BYTES + ENCRYPTION_BYTES) as u64;
 
-/// Deletes what earlier lives left; what remains is deleted the next time. What may be a fence stays for ever: a writer that
+/// Deletes what earlier lives left; what remains is deleted the next time. Possible fences stay for ever: a writer that
 /// was stopped for hours appends in the life that it knows, at the number of its successor's fence ([`super`], rule 4).
 pub(super) fn remove_earlier(store: &dyn RemotePlace, life: u64) -> Result<(), StoreError> {
     for earlier in 1..life {

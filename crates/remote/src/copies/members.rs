@@ -1,8 +1,8 @@
 //! The copies as stores: opened when they are first asked, each in its life, and for how long each has been silent.
 //!
-//! A copy is used only if it has the mark of its life: one that was emptied has none, and is no copy until it has been filled
-//! in another life. A store over TCP is known by the number that it began with, so a connection never goes on with another
-//! one ([`TcpLog`](crate::TcpLog)); a copy that fails is opened anew only in another life.
+//! A copy is used only if it has the mark of its life. An emptied one has none, and is no copy until it has been
+//! filled in another life. A client knows a store over TCP by the number that it began with, so a connection never
+//! continues with another one ([`TcpLog`](crate::TcpLog)). A copy that fails is opened anew only in another life.
 
 use super::life::{Life, mark_of};
 use super::planted::{self, Planted};

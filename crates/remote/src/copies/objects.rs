@@ -1,7 +1,7 @@
 //! Objects on several places: by any process, so each creation looks afterwards whether it was on the set that is there.
 //!
-//! A copy that joins the set receives objects, too: what was created before it began to join is copied to it then, and who
-//! creates one later sees that it joins.
+//! A copy that joins the set receives objects, too. Earlier objects are copied to it then, and the creator of a later
+//! one sees that it joins.
 
 use super::Copies;
 use super::chain::{Along, Broken, Item};

@@ -199,7 +199,7 @@ impl SetRecord {
     /// The register of this text.
     ///
     /// # Errors
-    /// Where it is damaged.
+    /// The place of the damage.
     pub fn decode(bytes: &[u8]) -> Result<SetRecord, Misread> {
         let bytes = bytes.get(..BYTES_MAX).unwrap_or(bytes);
         let mut lines = Lines::new("the register `copies`", bytes)?;

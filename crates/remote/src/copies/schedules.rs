@@ -158,7 +158,7 @@ fn a_writer_whose_successor_died_lets_copies_in_again() {
     assert_eq!(sites.in_sync(), ["a", "b"]);
 }
 
-/// P was stopped while it had `a` alone. The fence of T is there, at the number at which P goes on; T dies with an entry on
+/// P was stopped while it had `a` alone. The fence of T is at the number at which P continues. T dies with an entry on
 /// `a` that U does not know, so `a` begins a new life. The fence must stay.
 #[test]
 fn a_fence_outlives_the_life_of_its_copy() {
@@ -203,7 +203,7 @@ fn an_object_created_while_objects_are_compared_stays() {
     });
 }
 
-/// An object whose creation was given up is on `b` only. While `b` joins its creator tries again, and is told of success.
+/// An object whose creation was given up is on `b` only. While `b` joins, its creator tries again, and succeeds.
 #[test]
 fn an_object_that_is_created_again_while_objects_are_compared_stays() {
     let sites = Sites::new(&["a", "b"]);

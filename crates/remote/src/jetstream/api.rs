@@ -73,7 +73,7 @@ impl From<ApiError> for Failure {
 /// An answer of the API.
 ///
 /// # Errors
-/// What it says; it cannot be understood.
+/// The content of an answer that cannot be parsed.
 pub(super) fn answer<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     let unknown = |error: serde_json::Error| {
         Failure::Unclear(format!("its answer cannot be understood: {error}"))
@@ -85,13 +85,13 @@ pub(super) fn answer<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     }
 }
 
-/// What is known of a stream.
+/// The known state of a stream.
 #[derive(Deserialize)]
 pub(super) struct StreamInfo {
     pub config: StreamConfiguration,
     #[serde(default)]
     state: StreamState,
-    /// How many subjects there are.
+    /// The number of subjects.
     #[serde(default)]
     total: usize,
 }
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(of(400, 10025), Some(Failure::Refused("no (10025)".into())));
         let seq = answer::<Acknowledged>(br#"{"stream":"BANK","seq":7}"#);
         assert_eq!(seq.unwrap().seq, 7);
-        // What cannot be understood may be done.
+        // A request whose answer cannot be parsed may be done.
         for body in [&b""[..], b"[]", b"{}", b"{\"seq\":-1}"] {
             let failure = answer::<Acknowledged>(body).err();
             assert!(matches!(failure, Some(Failure::Unclear(_))), "{failure:?}");

@@ -1,6 +1,7 @@
-//! How a stream has to be set up to keep a log: created so if there is none, and refused with a sentence if it is not so.
+//! The settings that a stream needs to keep a log: created so if it is absent, and refused with a sentence if they
+//! differ.
 //!
-//! What cannot be seen from here: whether the servers sync each message to disk before they say that they have it
+//! One condition cannot be seen from here: that the servers sync each message to disk before they acknowledge it
 //! (`sync_interval: always`). Without that, servers that lose power together lose what they said they had.
 
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ fn is_no(flag: &bool) -> bool {
     !flag
 }
 
-/// What a server that leaves a field out means by it.
+/// The meaning of a field that a server leaves out.
 impl Default for StreamConfiguration {
     fn default() -> Self {
         StreamConfiguration {
@@ -102,7 +103,7 @@ impl StreamConfiguration {
         }
     }
 
-    /// What has to be changed for a log to be kept there, if anything.
+    /// The necessary changes for a log to be kept there, if any.
     pub fn objection(&self, is_cluster: bool) -> Option<String> {
         let subjects = subjects_of(&self.name);
         let has_subjects = self.subjects.contains(&subjects);
@@ -281,7 +282,7 @@ mod tests {
                 "{sentence}"
             );
         }
-        // What an API leaves out is what it means by that.
+        // The default meaning of a field that an API leaves out.
         let bare: StreamConfiguration = serde_json::from_str(r#"{"name":"BANK"}"#).unwrap();
         assert!(bare.objection(false).unwrap().contains("--discard=new"));
     }

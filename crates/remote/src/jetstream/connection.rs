@@ -1,9 +1,9 @@
 //! A stream of NATS servers: one connection, requests in messages, answers in others.
 //!
-//! The client connects again by itself, to whichever of the servers is there. A request for which there is no connection
-//! waits for one, and is given up if none comes: the client would keep whatever it is given, as often as it is given it, and
-//! send all of it in the end. What it was given may be sent late none the less; it is never repeated. Of a server that dies
-//! with a request no answer comes, so one is waited for shortly ([`REQUEST_LIMIT_MOST`]): others of the cluster go on after a
+//! The client connects again by itself, to whichever of the servers is there. A request without a connection waits for
+//! one, and is given up if none comes. The client would otherwise keep every request it gets, and send all of them in
+//! the end. Requests that it has may be sent late none the less; they are never repeated. Of a server that dies with a
+//! request no answer comes, so one is waited for shortly ([`REQUEST_LIMIT_MOST`]): others of the cluster go on after a
 //! few seconds.
 
 use super::api::{self, Failure};
@@ -60,7 +60,7 @@ pub(super) struct NatsStream {
     secrets: Arc<[String]>,
 }
 
-/// What requests need.
+/// The parts that requests need.
 struct Asked {
     client: Client,
     place: String,

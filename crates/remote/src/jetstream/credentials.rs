@@ -1,4 +1,5 @@
-//! Who asks, and whom: from the environment, with the names that NATS's own tools have.
+//! The client's credentials and the server's: from the environment, with the names of NATS's own
+//! tools.
 //!
 //! | variable | what it is |
 //! | --- | --- |
@@ -13,7 +14,7 @@ use async_nats::ConnectOptions;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::path::PathBuf;
 
-/// What the environment says. Its `Debug` would show secrets, so it has none.
+/// The contents of the environment. Its `Debug` would show secrets, so it has none.
 #[derive(Default)]
 pub(super) struct Credentials {
     creds: Option<String>,
@@ -69,7 +70,7 @@ impl Credentials {
         })
     }
 
-    /// What must never be shown.
+    /// The texts that must never be shown.
     pub fn secrets(&self) -> Vec<String> {
         let secrets = [&self.creds, &self.nkey, &self.password, &self.token];
         secrets.into_iter().flatten().cloned().collect()

@@ -6,7 +6,7 @@ use sardonyx_base::random::Random;
 use sardonyx_storage::remote_log::store::StoreError;
 use std::sync::{Arc, Mutex};
 
-/// Whether a filter matches a subject, as NATS has it.
+/// True if a filter matches a subject, by NATS's rules.
 pub(super) fn matches(filter: &str, subject: &str) -> bool {
     let (mut wanted, mut tokens) = (filter.split('.'), subject.split('.'));
     loop {
@@ -200,7 +200,7 @@ impl Stream for FakeStream {
         }
     }
 
-    /// Who thinks that it leads may do so no longer.
+    /// A server that believes to lead may do so no longer.
     fn newest(&self, what: &str, filter: &str) -> Result<Option<Stored>, StoreError> {
         let drawn = self.inner.lock().unwrap().drawn(4);
         match drawn {

@@ -1,14 +1,14 @@
 //! A log in a stream: an entry is a message under its number's subject, taken only if there is none.
 //!
-//! *What is found is there; what is not found is asked for again.* Any server of the stream answers reads, and of one that
-//! lags, or that leads no longer and has not heard of it, the answer may be old. What is there never changes, so an old
-//! answer with an entry is as good as a new one. But that there is *no* entry, and what a register's state is, is believed
-//! only if the stream then takes a *mark*: a message of no content, on the condition that what was seen is still the last
-//! one. That is decided where all messages are, by the servers' agreement, so it cannot be old. Without it, who claims a
-//! log could read an old boundary from a server that is cut off, and take for the end what is long deleted.
+//! *What is found is there; what is not found is asked for again.* Any server of the stream answers reads, and of one
+//! that lags, or that leads no longer and has not heard of it, the answer may be old. Stored entries never change, so
+//! an old answer with an entry is as good as a new one. But an absent entry, or a register's state, counts only if the
+//! stream then takes a *mark*: a message without content, on the condition that the seen state is still the last one.
+//! That is decided where all messages are, by the servers' agreement, so it cannot be old. Without it, who claims a log
+//! could read an old boundary from a server that is cut off, and take for the end what is long deleted.
 //!
-//! *Entries that are larger than a message are put there in parts*: first all but the last, under a random name that
-//! nobody reads, and then the last one with the entry's own subject and condition, which names the others. So the entry is
+//! *Entries larger than a message are stored in parts*: first all but the last, under a random name that no reader
+//! uses. Then the last one follows with the entry's own subject and condition, and names the others. So the entry is
 //! there when that message is, whole. Parts whose entry never came are deleted with the numbers around them
 //! ([`RemoteStore::remove`]); until then they only take room. Of what is being deleted, the message goes first.
 
@@ -38,7 +38,7 @@ pub(super) struct JetStreamLog<S> {
     entry_bytes_max: u64,
 }
 
-/// What was found under a name.
+/// The form found under a name.
 enum Found {
     Whole(Vec<u8>),
     /// Parts of it are missing, though it is still there: it is being deleted, or was created after it had been.
@@ -55,7 +55,7 @@ impl<S: Stream> JetStreamLog<S> {
         }
     }
 
-    /// Deletes the whole log: that of a probe. What cannot be deleted stays, and a warning says so.
+    /// Deletes the whole log: that of a probe. Parts that cannot be deleted stay, with a warning.
     pub(super) fn clear(&self) {
         let deleted = self
             .stream
@@ -73,7 +73,7 @@ impl<S: Stream> JetStreamLog<S> {
         })
     }
 
-    /// Whether the last message with such a subject is still this one; 0: there is none.
+    /// True if the last message with such a subject is still this one; 0: the stream has none.
     fn is_still(&self, what: &str, filter: &str, last: u64) -> Result<bool, StoreError> {
         let mark = Message {
             subject: self.subjects.mark(),
@@ -143,7 +143,7 @@ impl<S: Stream> JetStreamLog<S> {
         self.unclear(what, "it changes all the time")
     }
 
-    /// What is kept under a name, if anything is.
+    /// The content under a name, if any.
     fn read_kept(&self, what: &str, kept: &Kept) -> Result<Option<Found>, StoreError> {
         let filter = self.subjects.any_form(kept);
         for _ in 0..ATTEMPTS {
@@ -161,7 +161,7 @@ impl<S: Stream> JetStreamLog<S> {
         self.unclear(what, "it changes all the time")
     }
 
-    /// What a message contains, with the parts before it, if they are all there.
+    /// A message's content, with the parts before it, if all of them are stored.
     fn whole(&self, what: &str, kept: &Kept, head: Stored) -> Result<Option<Vec<u8>>, StoreError> {
         let form = match self.subjects.read(&head.subject) {
             Some((found, form)) if found == *kept => form,
@@ -186,7 +186,7 @@ impl<S: Stream> JetStreamLog<S> {
         Ok(is_of(form, bytes))
     }
 
-    /// What is there with such subjects.
+    /// The forms stored under such subjects.
     fn forms(&self, what: &str, filter: &str) -> Result<Vec<(Kept, Form)>, StoreError> {
         let subjects = self.stream.subjects(what, filter)?;
         let read = |subject: &String| self.subjects.read(subject);
@@ -220,8 +220,8 @@ impl<S: Stream> JetStreamLog<S> {
         Ok(subjects.iter().filter_map(read).collect())
     }
 
-    /// Deletes what is kept under these names, if it is there, and then parts that belong to nothing: `beside` matches
-    /// what else may have left some, each time with what it says where their owners are.
+    /// Deletes the contents under these names, and then parts that belong to nothing. `beside` matches the names of
+    /// others that may have left some, each with the place of their owners.
     fn remove_kept(
         &self,
         what: &str,
@@ -319,7 +319,7 @@ impl<S: Stream> RemoteStore for JetStreamLog<S> {
             )
         });
         let removed = numbers.iter().map(|number| Kept::Entry(*number)).collect();
-        // Where an entry without parts is, a fence perhaps, nobody can create another one with those that are there.
+        // An entry without parts, perhaps a fence, keeps another one with those parts from being created.
         let is_left = |_: &Kept, form: Option<Form>| form.is_some_and(|form| form.parts == 0);
         self.remove_kept("delete entries", &removed, beside.collect(), is_left)
     }

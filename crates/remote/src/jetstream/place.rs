@@ -1,4 +1,4 @@
-//! Where a log in JetStream is: `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]`, or `tls://` with the same.
+//! The place of a log in JetStream: `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]`, or `tls://` with the same.
 //!
 //! Any of the servers is asked, and they name the others of their cluster. Several logs can be in one stream, under
 //! prefixes. A place contains no credentials.
@@ -15,7 +15,7 @@ const PREFIX_BYTES_MAX: usize = 200;
 /// A place that was understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct JetStreamPlace {
-    /// Whether the connection has to be over TLS.
+    /// True if the connection has to use TLS.
     pub tls: bool,
     /// The servers, with ports if they were given.
     pub hosts: Vec<String>,
@@ -26,10 +26,10 @@ pub(crate) struct JetStreamPlace {
 }
 
 impl JetStreamPlace {
-    /// What is behind `nats:` or `tls:`.
+    /// The part behind `nats:` or `tls:`.
     ///
     /// # Errors
-    /// What is wrong with it; nothing of it is shown.
+    /// The fault of a place, without showing any of it.
     pub fn parse(tls: bool, rest: &str, allow_plain: bool) -> Result<Self, StoreError> {
         let scheme = if tls { "tls" } else { "nats" };
         let wrong = |reason: String| {

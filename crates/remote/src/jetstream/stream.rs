@@ -1,4 +1,5 @@
-//! What a log asks of a stream: messages with subjects, of which one is taken only if those before are the expected ones.
+//! The operations that a log needs of a stream: messages with subjects, each of which is taken only if the earlier ones
+//! are as expected.
 //!
 //! A trait, so that what is made of it ([`super::log`]) can be tried out without a server ([`super::fake`]).
 
@@ -13,22 +14,22 @@ pub(super) struct Message {
     pub subject: String,
     /// Only if this holds.
     pub condition: Condition,
-    /// Those that have its subject already are deleted.
+    /// True if messages that have its subject already are deleted.
     pub replaces: bool,
-    /// What is in it.
+    /// Its content.
     pub body: Bytes,
 }
 
-/// Which message is the last one with a subject that matches.
+/// The message that is the last one with a matching subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Condition {
-    /// What the subject has to match.
+    /// The filter that the subject must match.
     pub filter: String,
     /// Its sequence number in the stream; 0: there is none.
     pub last: u64,
 }
 
-/// What became of a message with a condition.
+/// The result of a message with a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Published {
     /// It is in the stream, as stable as that makes anything.
@@ -44,13 +45,13 @@ pub(super) struct Stored {
     pub subject: String,
     /// Its sequence number: unique in the stream, and growing.
     pub sequence: u64,
-    /// What is in it.
+    /// Its content.
     pub body: Bytes,
 }
 
 /// A stream. No request is repeated; one without an answer may be done, also later. `what` says in errors what it was for.
 pub(super) trait Stream: Send + Sync + Debug {
-    /// Where the log is, for people.
+    /// The place of the log, for people.
     fn place(&self) -> String;
 
     /// The most bytes of a message's body.

@@ -22,7 +22,7 @@ const NUMBERS_TOGETHER: u64 = 1000;
 /// Ends the name of what has parts: no token of a name is this.
 const END: &str = "=";
 
-/// What has bytes under a name of its own.
+/// A name under which bytes are stored.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Kept {
     /// An entry, by its number.
@@ -31,7 +31,7 @@ pub(super) enum Kept {
     Object(String),
 }
 
-/// How what is kept is stored, as its subject says.
+/// The form in which contents are stored, as their subject says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Form {
     /// Its length.
@@ -65,7 +65,7 @@ impl Subjects {
         format!("{}.register.{}", self.root, register.name())
     }
 
-    /// Where it is marked that something is seen unchanged.
+    /// The subject of marks, which say that something is seen unchanged.
     pub fn mark(&self) -> String {
         format!("{}.mark", self.root)
     }
@@ -75,7 +75,7 @@ impl Subjects {
         format!("{}.*", self.path(kept))
     }
 
-    /// What is kept under a name, in this form.
+    /// The subject of a name in this form.
     pub fn of(&self, kept: &Kept, form: Form) -> String {
         match form.parts {
             0 => format!("{}.{}", self.path(kept), form.bytes),
@@ -118,7 +118,7 @@ impl Subjects {
         format!("{}.part.object.{}.>", self.root, folder.replace('/', "."))
     }
 
-    /// What is kept under this subject, and how, if it is none of a part, a register or a mark.
+    /// The name and the form of this subject, if it is none of a part, a register or a mark.
     pub fn read(&self, subject: &str) -> Option<(Kept, Form)> {
         let (path, form) = self.below(subject)?.rsplit_once('.')?;
         let (bytes, parts) = match form.split_once('-') {
@@ -179,7 +179,7 @@ impl Kept {
 mod tests {
     use super::*;
 
-    /// Whether a filter matches a subject, as NATS has it.
+    /// True if a filter matches a subject, by NATS's rules.
     fn matches(filter: &str, subject: &str) -> bool {
         super::super::fake::matches(filter, subject)
     }

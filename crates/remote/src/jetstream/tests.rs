@@ -27,7 +27,7 @@ fn subjects() -> Subjects {
     Subjects::new("BANK", "test")
 }
 
-/// What is left but for registers and marks.
+/// The rest except registers and marks.
 fn left(stream: &FakeStream) -> Vec<String> {
     let mut all = stream.all();
     all.retain(|subject| subject.contains(".entry.") || subject.contains(".object."));
@@ -129,7 +129,7 @@ fn parts_that_nobody_named_go_with_the_numbers_around_them_and_others_stay() {
     log.append_at(3, &[3; 300]).unwrap();
     let of_fence = orphan(Kept::Entry(2));
     let of_deleted = orphan(Kept::Entry(1));
-    // Somebody is putting this one there.
+    // Another process is storing this one.
     let of_next = orphan(Kept::Entry(4));
     log.remove(&[1]).unwrap();
     let all = left(&stream);
@@ -147,7 +147,7 @@ fn parts_that_nobody_named_go_with_the_numbers_around_them_and_others_stay() {
     assert_eq!(log.read_object("a/c").unwrap(), Some(vec![1; 300]));
 }
 
-/// Who is cut off from the others and still thinks that it leads shows what was there before.
+/// A server cut off from the others, which still believes to lead, shows the earlier state.
 #[test]
 fn i12_nothing_is_believed_of_an_old_state_but_what_cannot_change() {
     for seed in 0..300 {

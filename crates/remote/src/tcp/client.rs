@@ -3,8 +3,8 @@
 //! A connection that has answered is kept for the next request, unless its server has closed it meanwhile. After any
 //! failure it is given up, and the request is not repeated.
 //!
-//! A client knows the store that it was opened with by a random number in the server's welcome, and asks no other one that
-//! is at the address later: in one that was emptied a number could be created again.
+//! A client knows the store that it was opened with by a random number in the server's welcome. It asks no other store
+//! that is at the address later: in an emptied one a number could be created again.
 
 use super::message::{Answer, Request};
 use super::{BODY_BYTES_MAX, CONTENT_BYTES_MAX, PROTOCOL};

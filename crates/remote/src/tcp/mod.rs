@@ -4,9 +4,10 @@
 //! host that serves ─▶ TcpLog ═══ TCP, TLS, token ═══▶ StoreServer ─▶ DIRECTORY, or file:DIRECTORY
 //! ```
 //!
-//! The server has a place of its own, which it has probed, and does there what it is asked: a directory that it has for itself
-//! ([`ServedLog`](crate::ServedLog)), or one that a host beside it uses, too, as `file:DIRECTORY`. Entries are durable there before they are acknowledged.
-//! Each request has one answer. A connection that breaks says nothing of whether a request was done, as with every store
+//! The server has a place of its own, which it has probed, and executes its requests there. The place is a directory
+//! that it has for itself ([`ServedLog`](crate::ServedLog)), or one that a host beside it uses, too, as
+//! `file:DIRECTORY`. Entries are durable there before they are acknowledged. Each request has one answer. A connection
+//! that breaks says nothing of whether a request was done, as with every store
 //! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
 //!
 //! - `message`: requests and answers as bytes; - `client`: the store's interface; - `server`: connections.

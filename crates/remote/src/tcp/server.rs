@@ -113,7 +113,7 @@ impl StoreServer {
     }
 }
 
-/// Says why a connection has ended: one of an untrusted process may be somebody's mistake.
+/// Says why a connection has ended: a connection of an untrusted process may be a mistake.
 fn ended(error: &GreetingError) {
     match error {
         GreetingError::Transport(_) | GreetingError::Refused { .. } => {

@@ -120,7 +120,7 @@ fn entries_are_read_as_far_as_an_answer_goes_and_none_is_longer_than_the_store_t
     assert_eq!(store.entries(), 3);
 }
 
-/// Connections that break when so many bytes have gone over them, in both directions together.
+/// Connections that break after so many bytes, in both directions together.
 #[derive(Debug)]
 struct Breaks {
     /// For each new connection; `None`: it does not break.

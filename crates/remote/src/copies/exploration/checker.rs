@@ -151,7 +151,7 @@ impl Checker {
         self.claimed.push(Claimed { epoch, applied });
     }
 
-    /// At the end: somebody has all that was acknowledged.
+    /// At the end, every acknowledged entry is on some copy.
     pub fn has_all(&self, who: &str, applied: &Applied) {
         for (number, (transaction, _)) in &self.acknowledged {
             assert!(

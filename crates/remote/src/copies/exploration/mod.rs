@@ -1,13 +1,13 @@
-//! Exploration of a log on several places: processes that claim the log, append, follow and let copies in, one request after
-//! the other in an order drawn from a seed (I11); copies that lose answers, do requests twice or later, are cut off from some
-//! processes and not from others, stop, and come back behind or empty; processes that are stopped or killed.
+//! Exploration of a log on several places. Processes claim the log, append, follow and let copies in, one request after
+//! the other, in an order drawn from a seed (I11). Copies lose answers, execute requests twice or later, are cut off
+//! from some processes and not from others, stop, and come back behind or empty. Processes are stopped or killed.
 //!
 //! The processes are threads of which one runs at a time: at each request it hands on to the next one that is drawn. So a
 //! seed gives the same run each time, and the code that runs is the store's own.
 //!
-//! The checker knows what was acknowledged and what was read: a process that claims the log has all of it, no epoch acknowledges what
-//! a later one does not have, what was read under a number stays, and at the end each copy alone has everything. Rules of
-//! [`super`] are left out once, and that is found here, or by hand in its tests.
+//! The checker knows the acknowledged and the read entries. A process that claims the log has all acknowledged ones,
+//! and no epoch acknowledges an entry that a later one lacks. An entry read under a number stays, and at the end each
+//! copy alone has everything. Rules of [`super`] are left out once, and that is found here, or by hand in its tests.
 //!
 //! A failure prints the seed. `SARDONYX_SEED=… cargo test -p sardonyx-remote --lib copies::exploration` replays it alone;
 //! `SARDONYX_SEEDS=4000 …` goes further.
