@@ -1,11 +1,10 @@
 //! Several nodes on one database.
 //!
-//! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in
-//! which nobody reads an old version. They are state machines; the simulation runs them in virtual
-//! time. [`page_cache`] has those of a page cache that the nodes share. [`lock_table`] is the global lock
-//! table in memory that several processes share. [`redo`] merges the logs of several nodes. [`node`] has nodes for
-//! real: processes with pages, one log, and deaths; and, in [`node::loose`], processes that share nothing but
-//! connections.
+//! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in which no reader
+//! sees an old version. They are state machines; the simulation runs them in virtual time. [`page_cache`] has
+//! those of a page cache that the nodes share. [`lock_table`] is the global lock table in memory that several
+//! processes share. [`redo`] merges the logs of several nodes. [`node`] has nodes for real: processes with pages,
+//! one log, and deaths; and, in [`node::loose`], processes that share nothing but connections.
 
 #![cfg_attr(
     not(test),

@@ -1,19 +1,19 @@
-//! Whose each cell is: the first word of each, the *claim*.
+//! The owner of each cell: the first word of each, the *claim*.
 //!
 //! A claim has a number, counted up whenever the cell changes hands, a state and a slot:
 //!
 //! - free: anyone may take it;
 //! - held: a node has it and builds in it, or keeps it for later;
-//! - first, more: that node has made it the first or an overflow cell of an entry. Whether the entry has it
-//!   *now* only the directory says: this state is set before the swap, and stays when another node's swap
-//!   has put other cells in its place.
+//! - first, more: that node has made it the first or an overflow cell of an entry. Only the directory says if
+//!   the entry has it *now*. This state is set before the swap, and stays when another node's swap has put
+//!   other cells in its place.
 //!
-//! Who succeeds in a swap owns the cells that stood there before, and collects them: each by a
-//! Compare&Swap of its claim, from the last of the chain to the first. A recovery frees cells in the same
-//! way, so each is collected or freed once, whoever is slow. **A node that dies** leaves cells in three
-//! places. What it held, and what it had built beside and not swapped in: its slot is in the claim, and no
-//! entry has them. What it swapped out and had not collected: its slot in the table names the entry word that
-//! it was about to swap, and the first cell of that chain, collected last, is still there to lead to the
+//! The node whose swap succeeds owns the replaced cells, and collects them: each by a Compare&Swap of its
+//! claim, from the last of the chain to the first. A recovery frees cells in the same way, so each is
+//! collected or freed once, however slow a node is. **A node that dies** leaves cells in three places. The
+//! cells that it held, and those that it had built beside and not swapped in: its slot is in the claim, and
+//! no entry has them. The cells that it swapped out and had not collected: its slot in the table names the
+//! entry word that it was about to swap. The first cell of that chain, collected last, still leads to the
 //! others.
 
 use super::coding;
@@ -62,7 +62,7 @@ impl Claim {
     }
 }
 
-/// What the cells are doing.
+/// The uses of the cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Cells that anyone may take.
@@ -124,7 +124,7 @@ impl<W: Words> LockTable<W> {
 
     /// Says of a cell that its node holds what it is made into. Before anything is written to it.
     pub(super) fn make(&self, cell: u32, state: State) {
-        // Nobody else changes the claim of a cell that a living node holds.
+        // No other node changes the claim of a cell that a living node holds.
         let claim = self.claim(cell).as_state(state);
         self.cell(cell, 0).store(claim.0, Ordering::Release);
     }
@@ -146,7 +146,7 @@ impl<W: Words> LockTable<W> {
         Some(chain)
     }
 
-    /// Whether an entry has the cell now.
+    /// True if an entry has the cell now.
     fn is_used(&self, cell: u32, claim: Claim) -> bool {
         let word = |links: usize| {
             let place = coding::place(self.cell(cell, links).load(Ordering::Acquire));
@@ -166,8 +166,8 @@ impl<W: Words> LockTable<W> {
     /// collected, and then what it held. May be done again, also by another process, if who does it dies.
     ///
     /// `during`: the slot's state meanwhile. If another was faster, and the slot has a new node, nothing of
-    /// that one's is touched: a claim that was read while the slot still had this state is not the new
-    /// node's, and if it is by now, it has another number.
+    /// that node is touched. A claim that was read while the slot still had this state is not the new node's;
+    /// if it is by now, it has another number.
     pub(super) fn free_cells_of(&self, slot: usize, during: (u64, u64)) {
         self.free_swapped_out(slot, during);
         for cell in 1..=self.shape().cells() as u32 {
@@ -205,7 +205,7 @@ impl<W: Words> LockTable<W> {
             of == swapped.0 && claim.state() == State::More
         });
         let rest: Chain = whole.copied().collect();
-        // What was read is that chain's only if nobody has collected its first cell meanwhile.
+        // The cells read are that chain's only if no node has collected its first cell meanwhile.
         if self.claim(first) != claim || self.slot_state(slot) != during {
             return;
         }
@@ -215,7 +215,7 @@ impl<W: Words> LockTable<W> {
         self.collect((first, claim), None);
     }
 
-    /// Counts the cells. Exact if nobody changes anything meanwhile.
+    /// Counts the cells. Exact if no node changes anything meanwhile.
     pub fn census(&self) -> Census {
         let mut census = Census {
             beside: vec![0; NODES],

@@ -40,7 +40,7 @@ pub(super) struct Coded {
 }
 
 impl Coded {
-    /// Owners as they stand in a cell: up to the first word that is none.
+    /// Owners as a cell has them: up to the first word that is none.
     pub(super) fn add_owners(&mut self, words: &[AtomicU64]) {
         for word in words {
             match word.load(Ordering::Acquire) {
@@ -190,7 +190,7 @@ impl Iterator for Bits {
     }
 }
 
-/// Whether an entry in cells names the slot.
+/// True if an entry in cells names the slot.
 pub(super) fn names(coded: &Coded, slot: usize) -> bool {
     let field = |at: u32| coded.fields >> at & 0x7f == slot as u64 + 1;
     field(0)

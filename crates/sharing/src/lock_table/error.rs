@@ -3,23 +3,24 @@
 use crate::protocol::{NodeId, PageId};
 use std::io;
 
-/// Why the global lock table refuses something. Nothing has changed then, and nobody else notices.
+/// Why the global lock table refuses something. Nothing has changed then, and no other node
+/// notices.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockTableError {
     /// The operating system refused.
     #[error("cannot {operation}: {source}")]
     System {
-        /// What was asked of it.
+        /// The requested operation.
         operation: &'static str,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// What is there is no lock table.
+    /// The segment holds no lock table.
     #[error("{place} is not a global lock table: name the file that the first node made")]
     Foreign {
-        /// Where.
+        /// The place.
         place: String,
     },
     /// It is one of another version of this program.
@@ -28,7 +29,7 @@ pub enum LockTableError {
          version on all nodes"
     )]
     Version {
-        /// Where.
+        /// The place.
         place: String,
         /// Its layout.
         found: u64,
@@ -40,9 +41,9 @@ pub enum LockTableError {
         "the global lock table at {place} belongs to database {found:016x}, this node's is {expected:016x}"
     )]
     Database {
-        /// Where.
+        /// The place.
         place: String,
-        /// Whose it is.
+        /// The identity of its database.
         found: u64,
         /// This node's.
         expected: u64,
@@ -52,7 +53,7 @@ pub enum LockTableError {
         "the global lock table at {place} is for pages of {found} bytes, this node has pages of {expected}"
     )]
     PageSize {
-        /// Where.
+        /// The place.
         place: String,
         /// Its pages, in bytes.
         found: u64,
@@ -62,9 +63,9 @@ pub enum LockTableError {
     /// The head or the length is wrong.
     #[error("the global lock table at {place} is damaged: {reason}; stop all nodes and remove it")]
     Damaged {
-        /// Where.
+        /// The place.
         place: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A lock table cannot have this size.
@@ -73,9 +74,9 @@ pub enum LockTableError {
          most, not {asked}"
     )]
     Size {
-        /// What was asked for.
+        /// The requested number.
         asked: usize,
-        /// What there may be.
+        /// The greatest number.
         limit: usize,
     },
     /// There is no such slot.
@@ -116,7 +117,7 @@ pub enum LockTableError {
     TooManyOwners {
         /// The page.
         page: PageId,
-        /// How many an entry has room for.
+        /// The number that an entry has room for.
         limit: usize,
     },
     /// The page's number is none.
@@ -128,13 +129,13 @@ pub enum LockTableError {
     /// The entry names a node that is not there.
     #[error("node {} is not, or no longer, a node of this global lock table", node.0)]
     UnknownNode {
-        /// Which.
+        /// The node.
         node: NodeId,
     },
     /// The entry is not one.
     #[error("the entry of page {} in the global lock table is damaged", page.0)]
     Corrupt {
-        /// Whose entry.
+        /// The page of the entry.
         page: PageId,
     },
     /// A node cannot leave, or be forgotten, as long as entries name it.

@@ -1,4 +1,4 @@
-//! Where everything is in the shared memory, in words of 8 bytes, native to the processor:
+//! The layout of the shared memory, in words of 8 bytes, native to the processor:
 //!
 //! ```text
 //! 0     head: magic, version, database, page size, sizes, check · where free cells were found last
@@ -11,14 +11,14 @@
 //! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone
 //! is changed by Compare&Swap; what it names is never changed as long as it does.
 
-/// What the memory begins with, in any version.
+/// The beginning of the memory, in any version.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
 /// The layout's version.
 pub(super) const VERSION: u64 = 2;
 
 /// Nodes at once.
 pub const NODES: usize = 64;
-/// How often a slot can be given out, as a [`NodeId`](crate::protocol::NodeId) has 16 bits.
+/// The number of times that a slot can be given out, as a [`NodeId`](crate::protocol::NodeId) has 16 bits.
 pub const LIVES: u64 = 1 << 10;
 /// Cells at most.
 pub const CELLS_MAX: usize = (1 << CELL_BITS) - 1;
@@ -26,7 +26,7 @@ pub const CELLS_MAX: usize = (1 << CELL_BITS) - 1;
 pub const RESERVE: usize = 1 + OVERFLOW_MAX;
 /// Overflow cells of one entry at most.
 pub const OVERFLOW_MAX: usize = 255;
-/// Owners of an entry that stand in its first cell.
+/// Owners of an entry in its first cell.
 pub const INLINE: usize = 3;
 /// Owners in an overflow cell.
 pub(super) const IN_OVERFLOW: usize = 5;
@@ -61,7 +61,7 @@ const CELL_BITS: u32 = 24;
 /// Bits of a place in the directory.
 pub(super) const PLACE_BITS: u32 = 25;
 
-/// How large a lock table is.
+/// The size of a lock table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Places in the directory, a power of two.
@@ -96,7 +96,7 @@ impl Shape {
         self.cell(self.cells) + CELL_WORDS
     }
 
-    /// Where an area for other uses begins, on a page of its own.
+    /// The beginning of an area for other uses, on a page of its own.
     pub(super) fn area(self) -> usize {
         self.words().next_multiple_of(AREA_ALIGNMENT)
     }
@@ -144,7 +144,7 @@ impl EntryWord {
         (self.0 & CELLS_MAX as u64) as u32
     }
 
-    /// Whether the entry may have this version, as far as the word tells.
+    /// True if the entry may have this version, as far as the word shows.
     pub(super) fn may_be(self, version: u64) -> bool {
         self.0 >> CELL_BITS == version << CELL_BITS >> CELL_BITS
     }

@@ -1,22 +1,22 @@
 //! The global lock table in memory that several processes share (GEM paper, sections 2 and 3.2).
 //!
-//! The protocol's [`Entry`](crate::protocol::Entry) as *cells* of 64 bytes in shared memory: version, PSN,
-//! owner, writer, read authorisations as a set of nodes, and three transactions that hold or await a lock;
-//! more are in a chain of overflow cells. A [`TableNode`] is an
+//! The protocol's [`Entry`](crate::protocol::Entry) as *cells* of 64 bytes in shared memory. A cell has
+//! version, PSN, owner, writer, read authorisations as a set of nodes, and three transactions that hold or
+//! await a lock. More of them are in a chain of overflow cells. A [`TableNode`] is an
 //! [`EntryStore`](crate::protocol::EntryStore), so the machines that the simulation runs work on it as they
-//! are. As in GEM an entry is read into main memory, changed there, and written back by Compare&Swap; it is
-//! built beside, and what is swapped is one word in the directory. A process may die between any two
-//! instructions: every entry is the old or the new one.
+//! are. As in GEM, an entry is read into main memory, changed there, and written back by Compare&Swap. It is
+//! built beside; the swap changes one word in the directory. A process may die between any two instructions:
+//! every entry is the old or the new one.
 //!
 //! - [`layout`]: where everything is; - `coding`: an entry as words; - `table`: directory, slots, reading;
 //! - `node`: swaps; - `claims`: whose each cell is, and how those of the dead are found;
 //! - [`segment`]: the file, made and joined, and who of the nodes lives.
 //!
-//! Invariants: a cell that the directory leads to is not changed; a cell is in one entry, one node's, or
-//! free; an entry names only nodes that have joined and are not forgotten, so that a slot tells the node.
-//! A page that was ever locked keeps its entry: its PSN is known nowhere else without I/O. Bounds (I10):
-//! cells are as many as the table was made with, entries have at most [`layout::OWNERS_MAX`] owners; what is
-//! beyond is refused by a typed error and changes nothing.
+//! Invariants: a cell that the directory leads to is not changed. A cell is in one entry, one node's, or
+//! free. An entry names only nodes that have joined and are not forgotten, so that a slot identifies the
+//! node. A page that was ever locked keeps its entry: its PSN is known nowhere else without I/O. Bounds
+//! (I10): cells are as many as the table was made with, entries have at most [`layout::OWNERS_MAX`] owners;
+//! what is beyond is refused by a typed error and changes nothing.
 //!
 //! A node that is *stopped* may go on at any time and swap: it must be killed before its locks are
 //! recovered.

@@ -1,8 +1,8 @@
 //! One node's use of the table: entries read and swapped.
 //!
-//! A swap builds the new entry beside, in cells that the node has, says in its slot which entry word it is
-//! about to swap, and then swaps that one word. Before, nothing has changed; after, everything has. The
-//! cells that stood there are the node's then, so that it does not allocate: what it gives it gets back.
+//! A swap builds the new entry beside, in cells that the node has. It writes into its slot the entry word that it is
+//! about to swap, and then swaps that one word. Before, nothing has changed; after, everything has. The replaced
+//! cells are the node's then, so that it does not allocate: it gets back as many as it gives.
 //!
 //! A node keeps [`RESERVE`] cells that only swaps may use which do not make an entry longer. So a lock can
 //! be given back, and an entry recovered, however full the table is.
@@ -19,7 +19,7 @@ use crate::protocol::{Entry, EntryStore, NodeId, PageId};
 use sardonyx_base::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// How many cells a node takes at a time.
+/// The number of cells that a node takes at a time.
 const BATCH: usize = 64;
 
 /// One node's use of the table. One at a time: a node has one machine, too. If it is dropped without
@@ -164,8 +164,7 @@ impl<W: Words> TableNode<W> {
         self.build_after(page, found, standing, entry)
     }
 
-    /// Builds what is to follow the entry that stands at a place, or nowhere yet. `None`: another one stands there by
-    /// now.
+    /// Builds the successor of the entry at a place, or of none yet. `None`: another one is there by now.
     #[inline]
     fn build_after(
         &mut self,
@@ -226,8 +225,8 @@ impl<W: Words> TableNode<W> {
         let table = &*self.table;
         let chain = &self.beside[self.beside.len() - cells..];
         let store = |cell: u32, at: usize, word: u64| {
-            // By `Release`, as a reader of the entry that the cell was in may still look at it: whoever
-            // sees this word sees, too, that the directory has another one.
+            // By `Release`, since a reader of the entry that had the cell may still look at it. A reader that sees
+            // this word sees, too, that the directory has another entry.
             table.cell(cell, at).store(word, Ordering::Release);
         };
         let first = chain[0];

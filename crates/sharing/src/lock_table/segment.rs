@@ -1,5 +1,5 @@
 //! The file of the global lock table: a memfd, a file in a memory file system, or one on memory that hosts
-//! share (DAX); made by the first node and joined by the others.
+//! share (DAX). The first node makes it, and the others join it.
 //!
 //! It is made without a name and gets its own when it is whole. Its head says version, database, page size
 //! and sizes, under a check; who joins looks at all of it and at the file's length before anything is
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The most words of an area behind a table: 4 TiB.
 const AREA_WORDS_MAX: usize = 1 << 39;
 
-/// What a global lock table is for, and how large.
+/// The purpose and the size of a global lock table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SegmentOptions {
     /// The database's identity.
@@ -66,8 +66,8 @@ impl Segment {
         Self::create_with(path, options, 0, |_| Ok(()))
     }
 
-    /// As [`Segment::create`], with an area of so many words for other uses, which `fill` fills before
-    /// anybody else can join.
+    /// As [`Segment::create`], with an area of so many words for other uses, which `fill` fills before another
+    /// node can join.
     ///
     /// # Errors
     /// As [`Segment::create`], and what `fill` gives.

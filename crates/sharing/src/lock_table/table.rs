@@ -17,7 +17,7 @@ pub(super) const LEAVING: u64 = 3;
 /// The cells of an entry, with their claims, the first one first.
 pub(super) type Chain = SmallVec<[Chained; 2]>;
 
-/// Where an entry stands that was read: a swap of that word puts another in its place.
+/// The place of an entry that was read: a swap of that word puts another in its place.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     pub word: EntryWord,
@@ -73,7 +73,7 @@ impl<W: Words> LockTable<W> {
         EntryWord(self.entry(place).load(Ordering::Acquire))
     }
 
-    /// How often the slot was given out before, and its state.
+    /// The number of times that the slot was given out before, and its state.
     pub(super) fn slot_state(&self, slot: usize) -> (u64, u64) {
         let word = self.slot(slot, SLOT_STATE).load(Ordering::Acquire);
         (word >> 8, word & 0xff)
@@ -92,12 +92,12 @@ impl<W: Words> LockTable<W> {
         NodeId(((life % LIVES) as u16) * NODES as u16 + slot as u16)
     }
 
-    /// Whether a node has the slot that lives, as far as is known.
+    /// True if a living node has the slot, as far as is known.
     pub(crate) fn is_joined(&self, slot: usize) -> bool {
         self.slot_state(slot).1 == JOINED
     }
 
-    /// Whether the node that has the slot is dead and not forgotten.
+    /// True if the node that has the slot is dead and not forgotten.
     pub(crate) fn has_failed(&self, slot: usize) -> bool {
         self.slot_state(slot).1 == FAILED
     }
@@ -198,7 +198,7 @@ impl<W: Words> LockTable<W> {
         Ok(entry)
     }
 
-    /// Reads the entry at a place, and says where it stands.
+    /// Reads the entry at a place, and returns where it is.
     #[inline]
     pub(super) fn read_at(
         &self,
@@ -234,7 +234,7 @@ impl<W: Words> LockTable<W> {
                     .copy(word, &mut chain)
                     .and_then(|coded| of(Some(&coded))),
             };
-            // What was read, all by `Acquire`, is older than this.
+            // The bytes read, all by `Acquire`, are older than this.
             if self.entry_word(place) == word {
                 let Some(found) = found else {
                     return Err(LockTableError::Corrupt { page });

@@ -1,4 +1,4 @@
-//! What only a death between the steps of a swap can show, and the bounds.
+//! The effects that only a death between the steps of a swap can show, and the bounds.
 
 #[cfg(not(shuttle))]
 mod processes;
@@ -45,7 +45,7 @@ fn account(table: &LockTable<Memory>, nodes: &[&TableNode<Memory>]) {
     assert_eq!(census.free + census.used + beside, table.shape().cells());
 }
 
-/// How far the dying node comes.
+/// The step at which the node dies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Death {
     Before,

@@ -1,7 +1,7 @@
 //! A node's buffer: copies of pages in its own memory (GEM paper, section 3.2: the local database buffers).
 //!
-//! A copy has a version. A page at work, that is, changed by a transaction that has not ended, stays; so does
-//! one that is pinned for a request under way, and, with NOFORCE, a modified one, until its version is stored
+//! A copy has a version. A page at work, that is, changed by a transaction that has not ended, stays. So does one
+//! that is pinned for a request under way. With NOFORCE, a modified one stays, too, until its version is stored
 //! or another node answers for it. Of the others the least recently used goes, and of the modified ones the least
 //! recently used are written back first, as in the simulation.
 //!
@@ -27,7 +27,7 @@ pub(super) struct Copy {
     pub modified: bool,
     /// It was asked to be written back.
     pub replacing: bool,
-    /// Who is changing it.
+    /// The transaction that changes it.
     pub writer: Option<TransactionId>,
     /// The copies used just before and just after it; [`NOBODY`] at the ends.
     older: usize,
@@ -91,7 +91,7 @@ impl Buffer {
         if self.newest == place {
             return;
         }
-        // One that was never used has nobody beside it.
+        // A copy that was never used has no neighbour.
         if self.copies[place].newer != NOBODY {
             self.unlink(place);
         }
@@ -186,7 +186,7 @@ impl Buffer {
         }
     }
 
-    /// Whether there is room for another page.
+    /// True if the buffer has room for another page.
     pub fn has_room(&self) -> bool {
         self.copies.len() < self.frames || self.by_age().any(|place| !self.copies[place].stays())
     }
@@ -199,7 +199,7 @@ impl Buffer {
         modified.map(|copy| (copy.page, copy.psn)).collect()
     }
 
-    /// Whether nothing here is needed any more.
+    /// True if nothing here is needed any more.
     #[cfg(test)]
     pub fn is_at_rest(&self) -> bool {
         let mut copies = self.copies.iter();

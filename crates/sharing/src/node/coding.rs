@@ -1,7 +1,7 @@
 //! Messages of GEM locking as words, and back.
 //!
-//! The first word is the kind, with small fields above it. What another node wrote may be anything: what is
-//! no message is refused. Pages do not travel in messages here: they are in transfer frames, and
+//! The first word is the kind, with small fields above it. Another node may have written anything: words
+//! that are no message are refused. Pages do not travel in messages here: they are in transfer frames, and
 //! [`Message::PageInGem`] has the frame's number beside it.
 
 use super::mailbox::Letter;

@@ -1,13 +1,13 @@
-//! Group commit over all nodes: one common log, and whoever waits first writes for all.
+//! Group commit over all nodes: one common log, and the first waiting transaction writes for all.
 //!
-//! Why one log and not one for each node: a sync then serves all nodes; the order of redo is the order of the
-//! ring, in which a page's frames stand by PSN, so that nothing has to be merged; and when a node has failed
-//! its log need not be looked for, since everybody's is at hand. Behind the log everything is as for every
+//! One log, and not one for each node, has three reasons. A sync then serves all nodes. The order of redo is the
+//! order of the ring, in which a page's frames follow their PSNs, so that nothing has to be merged. When a node has
+//! failed, its log need not be searched, since the common one is at hand. Behind the log everything is as for every
 //! database that processes share ([`sardonyx_storage::engine::Election`]): one of them prepares segments, keeps a DB'
 //! of its own and writes the backup.
 //!
-//! Who holds the lock on writing takes what is published and not durable, and writes it as a commit group; if
-//! it dies, the next one writes that group again ([`LogLeader`]). Then locks may be given back: a page never
+//! The holder of the writing lock takes the published frames that are not durable, and writes them as a commit group.
+//! If it dies, the next one writes that group again ([`LogLeader`]). Then locks may be given back: a page never
 //! travels ahead of its redo (I2).
 
 use super::NodeError;
@@ -27,13 +27,13 @@ const LOOK_AFTER: Duration = Duration::from_millis(5);
 /// After so many looks a waiting thread sleeps.
 const LOOKS: u32 = 200;
 
-/// Who writes waits for those who were in the last group for this part of the time that writing it took, but not
-/// longer than [`GATHER_MAX`]: they were told just now and will be back soon, and a group with them costs no more.
+/// The writer waits for the clients of the last group for this part of the time that writing it took, but not longer
+/// than [`GATHER_MAX`]. They were acknowledged just now and will be back soon, and a group with them costs no more.
 const GATHER_PART: u64 = 2;
 const GATHER_MAX: Duration = Duration::from_micros(100);
 
-/// When they do not come, as of two nodes that change one page in turn, so many groups wait for nobody: one, two,
-/// four, and at most so many.
+/// If they do not come, as of two nodes that change one page in turn, so many groups do not wait: one, two, four, and
+/// at most so many.
 const HURRIED_MAX: u64 = 64;
 
 /// Waits a moment until those who were in the last group are in this one. Returns who is.
@@ -83,7 +83,7 @@ pub(super) struct CommitLog {
     leader: Mutex<LogLeader>,
     layout: LogLayout,
     group_bytes_max: usize,
-    /// Whether who writes waits a moment for those who were in the last group.
+    /// True if the writer waits a moment for the clients of the last group.
     gathers: bool,
     /// Slept before each group's write.
     imposed: Duration,
@@ -120,8 +120,8 @@ impl CommitLog {
         (gem.frame_words_max() * 8 / 2).min(self.group_bytes_max / 2)
     }
 
-    /// Writes one group with what is published and not durable, if nobody else does. Returns whether nobody
-    /// did.
+    /// Writes one group with the published frames that are not durable, unless another node does. Returns true unless
+    /// another node did.
     pub fn try_lead(&self, gem: &Gem, node: NodeId) -> Result<bool, SharedLogError> {
         if !gem.try_lock(Common::Writing, node) {
             return Ok(false);
@@ -135,7 +135,7 @@ impl CommitLog {
     fn lead(&self, gem: &Gem) -> Result<(), SharedLogError> {
         let state = gem.log_state();
         let from = state.durable_tail();
-        // Whoever wrote before may have died between the log's end and this.
+        // An earlier writer may have died between the log's end and this.
         gem.common(Common::Durable)
             .fetch_max(from, Ordering::SeqCst);
         if from == gem.get(Common::Tail) {
@@ -215,7 +215,7 @@ impl CommitLog {
                 std::hint::spin_loop();
                 continue;
             }
-            // Somebody publishes; or it needs what is durable or applied, or what the driver prepares.
+            // Another node publishes; or it needs durable or applied redo, or a part that the driver prepares.
             self.wait(gem, node, gem.get(Common::Tail))?;
             gem.apply(node, u64::MAX)?;
             let state = gem.log_state();
@@ -256,9 +256,9 @@ impl CommitLog {
         Ok(())
     }
 
-    /// Marks the log's end: nobody else is there any more. Returns where it is.
+    /// Marks the log's end: this is the last node. Returns where it is.
     pub fn end(&self, gem: &Gem) -> Result<LogPosition, SharedLogError> {
-        // What a node that died has published, and nobody was told of, may be written or not.
+        // The published frames of a node that died, which were not acknowledged, may be written or not.
         self.leader.lock().write_end_mark(gem.log_state())
     }
 }

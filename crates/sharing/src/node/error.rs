@@ -32,9 +32,9 @@ pub enum NodeError {
     /// The operating system refused.
     #[error("cannot {operation}: {source}")]
     System {
-        /// What was asked of it.
+        /// The requested operation.
         operation: &'static str,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: Arc<io::Error>,
     },
@@ -70,9 +70,9 @@ pub enum NodeError {
     /// The bytes are not in one page.
     #[error("bytes {offset} to {} are not within a page of 4096 bytes", offset + length)]
     NotInPage {
-        /// Where they begin.
+        /// Their beginning.
         offset: usize,
-        /// How many.
+        /// Their number.
         length: usize,
     },
     /// The transaction has more pages at work than the node's buffer.
@@ -104,7 +104,7 @@ pub enum NodeError {
          them: try again, or end all nodes"
     )]
     NoFreeSlot {
-        /// How many there are.
+        /// The number of slots.
         slots: usize,
     },
     /// Other processes share the database, and their memory is not here.
@@ -114,21 +114,21 @@ pub enum NodeError {
          close it there first"
     )]
     NotHere {
-        /// Where it was looked for.
+        /// The searched place.
         place: String,
     },
     /// This process has the database open already.
     #[error("this process shares the database {place} already: join more nodes by that handle")]
     OpenHere {
-        /// Which.
+        /// The place.
         place: String,
     },
-    /// What another node wrote is not what it should be.
+    /// A word that another node wrote is wrong.
     #[error(
         "{what} is damaged: end all nodes; the database is recovered from its log when it is opened again"
     )]
     Damaged {
-        /// What.
+        /// The damaged thing.
         what: &'static str,
     },
     /// Redo of a version before is missing.
@@ -154,7 +154,7 @@ pub enum NodeError {
         page: u64,
         /// The version granted.
         psn: u64,
-        /// What was there.
+        /// The value found.
         found: u64,
     },
     /// The node has stopped.
@@ -163,7 +163,7 @@ pub enum NodeError {
         /// Why.
         reason: String,
     },
-    /// The others have gone on without this node, or may have.
+    /// The others have continued without this node, or may have.
     #[error(
         "the node takes no part any more: {reason}; its process may join again under a new number"
     )]
@@ -171,7 +171,7 @@ pub enum NodeError {
         /// Why.
         reason: String,
     },
-    /// What a table refuses: the error names the table, and column and value where there are some.
+    /// A table's refusal: the error names the table, and column and value if it has some.
     #[error(transparent)]
     Rows(Arc<TableError>),
     /// A journal's rows cannot be read.
@@ -230,9 +230,9 @@ pub enum NodeError {
     /// A connection cannot be used.
     #[error("cannot {operation}: {source}")]
     Network {
-        /// What was tried.
+        /// The attempted operation.
         operation: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: Arc<io::Error>,
     },
@@ -248,12 +248,12 @@ pub enum NodeError {
         /// Why.
         reason: String,
     },
-    /// Another process cannot be reached. What it was asked to do may be done or not.
+    /// Another process cannot be reached. The request may be done or not.
     #[error("{what} cannot be reached, and patience is at its end: {reason}")]
     Unreachable {
-        /// Who.
+        /// The process.
         what: &'static str,
-        /// What was said last.
+        /// The last error.
         reason: String,
     },
     /// The register of who takes part cannot be used.
@@ -267,7 +267,7 @@ pub enum NodeError {
         "the transaction has waited for a page for {seconds} s, and was undone: another node may be slow"
     )]
     TimedOut {
-        /// How long.
+        /// The time.
         seconds: u64,
     },
     /// The transaction's wait for a page, or for the node's lease, was ended from outside. It had no effect.
@@ -343,7 +343,7 @@ impl NodeError {
         }
     }
 
-    /// Whether the transaction had no effect and may be run again.
+    /// True if the transaction had no effect and may be run again.
     pub fn is_deadlock(&self) -> bool {
         matches!(self, NodeError::Deadlock)
     }

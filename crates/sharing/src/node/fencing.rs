@@ -1,12 +1,12 @@
 //! Processes that are stopped (SIGSTOP, a debugger, a frozen job) while others wait: fenced, never robbed.
 //!
-//! What a stopped process holds cannot be taken from it: it may be between any two instructions, and when it goes on
-//! it swaps, publishes or applies what it was about to (I12). So it is killed, after the time that was chosen
+//! Locks cannot be taken from a stopped process. It may be between any two instructions, and when it continues it
+//! swaps, publishes or applies as it was about to (I12). So it is killed, after the time that was chosen
 //! ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any other.
 //! The signal goes to its pidfd, so that it can meet no other process that was given the same number.
 //!
-//! Who waits for whom is not looked up: a node that has had somebody waiting (for a lock, the log, a recovery) at every
-//! look since it found the other one stopped, waits for that one as far as it can know.
+//! The waits of single transactions are not looked up. If at every look since a node found another one stopped, some
+//! transaction of its own has waited (for a lock, the log, a recovery), it waits for that one as far as it can know.
 
 use rustix::process::{Signal, pidfd_send_signal};
 use sardonyx_base::process::stopped_state;
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// That somebody waits, until this is dropped.
+/// A wait of a transaction, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Waiting<'a>(&'a AtomicU64);
 
@@ -46,7 +46,7 @@ impl Fence {
         }
     }
 
-    /// Looks which of the processes are stopped, and kills who has been for too long. `waits`: somebody here
+    /// Looks which of the processes are stopped, and kills who has been for too long. `waits`: some transaction here
     /// waits.
     pub fn look(&mut self, processes: &[(u32, OwnedFd)], waits: bool) {
         let is_there = |process: u32| processes.iter().any(|(other, _)| *other == process);

@@ -4,7 +4,7 @@
 //! are copied in and out word by word (GEM paper, section 2: GEM is no main memory; what is changed is
 //! changed beside and written back).
 //!
-//! [`step`] stands before whatever others could see: tests let nodes die there.
+//! [`step`] precedes each act that others could see: tests let nodes die there.
 
 use super::NodeError;
 use super::layout::{
@@ -86,19 +86,19 @@ impl Gem {
         &self.segment
     }
 
-    /// What the nodes know of the log.
+    /// The nodes' knowledge of the log.
     pub fn log_state(&self) -> &LogState {
         let words = &self.words()[self.shape.log_state()];
         LogState::of(words).expect("the shape has room for it")
     }
 
-    /// Groups that are not to wait for anybody, and how many there were of these when it was last decided.
+    /// The groups that do not wait for others, and their number when it was last decided.
     pub fn hurried_groups(&self) -> (&AtomicU64, &AtomicU64) {
         let at = self.shape.common(Common::WriteTime);
         (self.word(at + 1), self.word(at + 2))
     }
 
-    /// Who was in the last commit group: a word of it.
+    /// The clients in the last commit group: a word of them.
     pub fn last_writers(&self, n: usize) -> &AtomicU64 {
         self.word(self.shape.common(Common::LastWriters) + n)
     }
@@ -125,7 +125,7 @@ impl Gem {
         self.word(self.shape.slot(slot) + word)
     }
 
-    /// Which nodes have written to this one since it asked last: a bit for each slot.
+    /// The nodes that have written to this one since it asked last: a bit for each slot.
     pub fn take_mail_bits(&self, slot: usize) -> u64 {
         let word = self.slot_word(slot, SLOT_MAIL);
         match word.load(Ordering::SeqCst) {
@@ -134,7 +134,7 @@ impl Gem {
         }
     }
 
-    /// Whether anybody has written to this one.
+    /// True if any node has written to this one.
     pub fn has_mail(&self, slot: usize) -> bool {
         self.slot_word(slot, SLOT_MAIL).load(Ordering::SeqCst) != 0
     }
@@ -148,7 +148,7 @@ impl Gem {
 
     /// Wakes a node, if it sleeps.
     pub fn wake(&self, slot: usize) {
-        // What it is to see was stored before; it looks after it has said that it waits.
+        // The values that it must see were stored before; it looks after it has noted that it waits.
         fence(Ordering::SeqCst);
         if self.slot_word(slot, SLOT_WAITS).load(Ordering::SeqCst) != 0 {
             ChangesWord::of(self.slot_word(slot, SLOT_WAKE)).change();
@@ -192,7 +192,7 @@ impl Gem {
         (0..self.shape.slots).filter(|&slot| self.segment.table().is_joined(slot))
     }
 
-    /// Whether that life of a node goes on.
+    /// True if that life of a node continues.
     pub fn lives(&self, node: NodeId) -> bool {
         let (table, slot) = (self.segment.table(), slot_of(node));
         slot < self.shape.slots && table.is_joined(slot) && table.node_of(slot) == node

@@ -1,11 +1,12 @@
 //! Times of devices that are not there, to be slept: so that nodes on one machine wait as long for
 //! disks as those of the GEM paper (Table 4.1). For experiments; none are imposed unless asked for.
 //!
-//! Slept where the device would work: a page's fetch by the thread of the transaction that was granted it from
-//! storage, behind the grant and with the node free for others; the log's write by whoever writes a commit group,
-//! before that; pages that FORCE writes by the transaction that commits, one after the other, when it is durable and
-//! before its locks are given back. Loosely coupled nodes sleep in the same places, behind the page server's answer or
-//! before it is asked: the page server itself sleeps never, as if it had a disk for everybody who waits for one.
+//! The thread that would use the device sleeps. For a page's fetch, that is the thread of the transaction that was
+//! granted it from storage, behind the grant and with the node free for others. For the log's write, it is the writer
+//! of the commit group, before that. For pages that FORCE writes, it is the transaction that commits: one page after
+//! the other, when it is durable and before its locks are released. Loosely coupled nodes sleep in the same places,
+//! behind the page server's answer or before the request. The page server itself never sleeps, as if it had a disk for
+//! each waiting node.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which kind of the user's error each of a node's is.
+//! The kind of the user's error for each error of a node.
 
 use super::NodeError;
 use sardonyx_base::error::{CrateError, Error, Kind};

@@ -1,4 +1,4 @@
-//! Where everything is in the area behind the global lock table, in words of 8 bytes:
+//! The layout of the area behind the global lock table, in words of 8 bytes:
 //!
 //! ```text
 //! head            magic, version, sizes, check
@@ -35,36 +35,36 @@ const COMMON_AT: usize = (LOG_STATE_AT + LogState::WORDS).next_multiple_of(LINE)
 /// A word that all nodes use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Common {
-    /// Who appends to the redo ring.
+    /// The node that appends to the redo ring.
     Publishing,
-    /// Where the next frame of the redo ring goes: storing it is the commit point.
+    /// The place of the next frame of the redo ring: storing it is the commit point.
     Tail,
-    /// Who writes the log.
+    /// The node that writes the log.
     Writing,
     /// The redo before it is on stable storage.
     Durable,
-    /// Counts commit groups: whoever waits for one waits for it to change.
+    /// Counts commit groups: a thread that waits for one waits for it to change.
     Groups,
-    /// Whether anybody may wait for that.
+    /// Nonzero if a thread may wait for that.
     GroupsWaited,
-    /// Who applies redo to the stored pages.
+    /// The node that applies redo to the stored pages.
     Applying,
     /// The redo before it is in the stored pages.
     Applied,
-    /// Who recovers nodes that have failed.
+    /// The node that recovers failed nodes.
     Recovering,
     /// Counts failures and recoveries, so that every node looks.
     Failures,
-    /// How long the last group's write took, in nanoseconds; and, in the next words, how often nobody is to be
-    /// waited for, and how often that was last.
+    /// The time of the last group's write, in nanoseconds. The next words have the number of groups that do
+    /// not wait, and the last such number.
     WriteTime,
-    /// Who was in the last group: [`WRITER_WORDS`] words with a bit for each client.
+    /// The clients in the last group: [`WRITER_WORDS`] words with a bit for each.
     LastWriters,
 }
 
 const COMMON_WORDS: usize = 12 * LINE;
 
-/// Clients of a node that are told apart.
+/// Clients of a node that are distinguished.
 pub(super) const CLIENTS: usize = 16;
 /// Words with a bit for each client of each node.
 pub(super) const WRITER_WORDS: usize = NODES * CLIENTS / 64;
@@ -90,10 +90,10 @@ pub(super) const MESSAGE_WORDS_MAX: usize = MAIL_RING / 2;
 /// Pages that a node can have in GEM for others at once.
 pub(super) const TRANSFERS: usize = 8;
 
-/// Bytes of redo that are on their way at most, unless somebody asks for another number.
+/// The most bytes of redo under way, unless an option gives another number.
 pub(super) const RING_BYTES: usize = 1 << 20;
 
-/// How large an area is.
+/// The size of an area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AreaShape {
     /// Stored pages.

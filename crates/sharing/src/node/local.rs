@@ -1,12 +1,12 @@
 //! A node's buffer and the transactions that run on it: what they ask of the protocol, where their pages go, and what
 //! they change. The same for closely and for loosely coupled nodes; nothing here knows how pages come from elsewhere.
 //!
-//! A request pins the copy that it names, until the page is granted; the page that was granted last stays pinned until
-//! the transaction asks for more or ends, as who waited for it reads it a moment later. A page that is granted for
-//! writing is at work until the end.
+//! A request pins the copy that it names, until the page is granted. The page that was granted last stays pinned until
+//! the transaction requests more or ends, since the thread that waited for it reads it a moment later. A page that is
+//! granted for writing is at work until the end.
 //!
 //! Invariants: those that the protocol asks of its shell ([`crate::protocol`]). A copy that a request names stays
-//! until that is answered; a page at work stays and is given to nobody.
+//! until that is answered. A page at work stays, and is given to no other node.
 
 use super::NodeError;
 use super::buffer::Buffer;
@@ -47,7 +47,7 @@ impl Local {
         transaction
     }
 
-    /// What is to be told to the machine so that the transaction has a lock; `None`: it has it.
+    /// The input that the machine needs so that the transaction gets a lock; `None`: it has it.
     pub fn ask(
         &mut self,
         transaction: TransactionId,
@@ -78,7 +78,7 @@ impl Local {
         })
     }
 
-    /// Whether the transaction has what it asked for; if not, it waits.
+    /// True if the transaction has the lock that it requested; if not, it waits.
     ///
     /// # Errors
     /// [`NodeError::Deadlock`]: it is a deadlock's victim. Else why it was refused; it may go on without.
@@ -96,7 +96,7 @@ impl Local {
         }
     }
 
-    /// Whether the page that the transaction was granted last came from storage. Asked once.
+    /// True if the page that the transaction was granted last came from storage. Asked once.
     pub fn was_fetched(&mut self, transaction: TransactionId) -> bool {
         let work = self.transactions.get_mut(&transaction);
         work.is_some_and(|work| std::mem::take(&mut work.fetched))
@@ -110,8 +110,8 @@ impl Local {
     }
 
     /// The version of a page for a message that carries it, or for a transaction that looks for it. The copy is pinned
-    /// until the machine has heard of it, and what it wants with it is done. A page at work is asked for by nobody who
-    /// holds a lock on it: there is none then.
+    /// until the machine has heard of it, and what it wants with it is done. A page at work is requested by no holder
+    /// of a lock on it: no such holder exists then.
     pub fn supply(&mut self, page: PageId) -> Option<Psn> {
         let copy = self.buffer.get(page)?;
         let copy = (copy.writer.is_none()).then_some(copy)?;
@@ -190,13 +190,13 @@ impl Local {
         }
     }
 
-    /// What the transaction publishes when it commits; `None` if it has changed nothing.
+    /// The frame that the transaction publishes when it commits; `None` if it has changed nothing.
     pub fn frame(&mut self, transaction: TransactionId) -> Option<Frame> {
         self.transactions.get_mut(&transaction)?.frame()
     }
 
     /// Ends a transaction: committed when its frame is durable, else undone. `unstored`: storage has not the versions
-    /// that it has made, so that their copies stay. Returns what the machine is to be told.
+    /// that it has made, so that their copies stay. Returns the inputs for the machine.
     pub fn end(
         &mut self,
         transaction: TransactionId,
@@ -273,7 +273,7 @@ impl Local {
         }
     }
 
-    /// How far a transaction's changes have come.
+    /// The extent of a transaction's changes.
     pub fn savepoint(&self, transaction: TransactionId) -> Savepoint {
         let work = self.transactions.get(&transaction);
         work.map(Work::savepoint).unwrap_or_default()
@@ -292,7 +292,7 @@ impl Local {
         work.forget_behind(to);
     }
 
-    /// Whether so many bytes of redo records more are not too many for the transaction.
+    /// True if the transaction may have so many bytes of redo records more.
     ///
     /// # Errors
     /// [`NodeError::TransactionTooLarge`].
@@ -325,7 +325,7 @@ impl Local {
         Ok(())
     }
 
-    /// Those who wait, to look for deadlocks: by age.
+    /// The waiting transactions, to look for deadlocks: by age.
     pub fn waiting(&self) -> Vec<TransactionId> {
         let waiting = self.transactions.iter().filter(|(_, work)| work.waits());
         let mut waiting: Vec<TransactionId> =

@@ -1,13 +1,13 @@
-//! Messages between nodes across GEM (GEM paper, section 2: "all messages are exchanged across the GEM"): a ring
+//! Messages between nodes across GEM (GEM paper, section 2: "all messages are exchanged across the GEM"). A ring
 //! of words for each pair of nodes, which one writes and the other reads.
 //!
-//! A message is there when the writer's position is stored, and gone when the reader's is; each is one store,
-//! so a node that dies has sent a message or has not. A message names the lives of both nodes: what a former
-//! life of the reader's slot did not read is read and dropped by the next one. What a node that died has
-//! sent is still read by the others.
+//! A message exists from the store of the writer's position to that of the reader's. Each is one store, so a
+//! node that dies has sent a message or has not. A message names the lives of both nodes: what a former life of
+//! the reader's slot did not read is read and dropped by the next one. The others still read the messages of a
+//! node that died.
 //!
-//! Bounds (I10): a ring has room for [`MAIL_RING`] words. What does not fit is kept by its sender, in the
-//! order in which it was sent; that is never more than its transactions have under way.
+//! Bounds (I10): a ring has room for [`MAIL_RING`] words. The sender keeps messages that do not fit, in the
+//! order of sending. They are never more than its transactions have under way.
 
 use super::gem::{Gem, slot_of, step};
 use super::layout::{MAIL_DATA, MAIL_HEAD, MAIL_RING, MAIL_TAIL, MESSAGE_WORDS_MAX};
@@ -74,7 +74,7 @@ impl Gem {
     }
 }
 
-/// What a node has sent and the mailboxes had no room for.
+/// The messages of a node for which the mailboxes had no room.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<(NodeId, Letter)>,

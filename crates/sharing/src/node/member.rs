@@ -1,8 +1,8 @@
-//! A node that runs: its shell, the threads that use it, and one of its own, which hears the other nodes, looks
-//! after those that have failed, and looks for deadlocks.
+//! A node that runs: its shell, the threads that use it, and one of its own. That one hears the other nodes, looks
+//! after failed ones, and looks for deadlocks.
 //!
-//! One more thread watches the processes of the other nodes: a process that ends is noticed at once by its pidfd,
-//! and that it is dead is decided by its advisory lock ([`Segment::find_dead`](crate::lock_table::Segment::find_dead)).
+//! One more thread watches the processes of the other nodes. Its pidfd reports the end of a process at once, and its
+//! advisory lock decides that it is dead ([`Segment::find_dead`](crate::lock_table::Segment::find_dead)).
 
 use super::NodeError;
 use super::fencing::{Fence, Waiting};
@@ -29,14 +29,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the node's thread sleeps at most: while transactions wait, and while none does.
+/// The longest sleep of the node's thread: while transactions wait, and while none does.
 const BUSY: Duration = Duration::from_millis(2);
 const IDLE: Duration = Duration::from_millis(20);
 
-/// Who has waited for so long may be in a deadlock.
+/// A transaction that has waited for so long may be in a deadlock.
 const SUSPECT_AFTER: Duration = Duration::from_millis(4);
 
-/// How often the watch looks whose processes are there.
+/// The interval at which the watch looks for processes.
 const WATCH: Duration = Duration::from_millis(20);
 
 /// The clients so far: each thread that commits is one.
@@ -46,7 +46,7 @@ thread_local! {
     static CLIENT: usize = NEXT_CLIENT.fetch_add(1, Ordering::Relaxed) % CLIENTS;
 }
 
-/// What the threads of a node share.
+/// The state that the threads of a node share.
 #[derive(Debug)]
 pub(super) struct Member {
     pub here: Arc<Here>,
@@ -56,7 +56,7 @@ pub(super) struct Member {
     /// A transaction may have what it waited for.
     pub changed: Condvar,
     stopping: AtomicBool,
-    /// The node has stopped: nobody may begin to write to what all share.
+    /// The node has stopped: no thread may begin to write to shared memory.
     stopped: AtomicBool,
     /// Threads that publish, write the log or apply redo in the node's name: as long as there is one, the node
     /// must not be taken for dead.
@@ -75,7 +75,7 @@ pub struct Node {
     threads: Vec<thread::JoinHandle<()>>,
 }
 
-/// What a node has done.
+/// Counts of a node.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct NodeStatistics {
@@ -87,7 +87,7 @@ pub struct NodeStatistics {
     pub hits: u64,
     /// Pages that were granted and had to be fetched: from another node, or from storage.
     pub misses: u64,
-    /// What the protocol did.
+    /// The protocol's counts.
     pub protocol: Counters,
 }
 
@@ -101,7 +101,7 @@ impl Node {
             options.read_authorisation,
             options.buffer_pages,
         );
-        // Before anything else, so that nobody is asked who is dead.
+        // Before anything else, so that no dead node gets a request.
         shell.look_after_failures()?;
         let member = Arc::new(Member {
             here,
@@ -148,8 +148,8 @@ impl Node {
     /// deadlock's victim is run again; so the closure must not have other effects.
     ///
     /// # Errors
-    /// The closure's: the transaction is undone. [`NodeError::Log`]: the log has no room, or it failed and
-    /// nobody knows whether the transaction has happened. [`NodeError::Stopped`].
+    /// The closure's: the transaction is undone. [`NodeError::Log`]: the log has no room, or it failed and the
+    /// transaction's outcome is unknown. [`NodeError::Stopped`].
     pub fn run<R, E: From<NodeError>>(
         &self,
         work: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
@@ -157,7 +157,7 @@ impl Node {
         running::run(&*self.member, work)
     }
 
-    /// Whether it goes on. If not it never does, and is to be dropped.
+    /// True if it continues. If not it never does, and is to be dropped.
     ///
     /// # Errors
     /// Why not.
@@ -168,7 +168,7 @@ impl Node {
         }
     }
 
-    /// What it has done.
+    /// Its statistics.
     pub fn statistics(&self) -> NodeStatistics {
         let shell = self.member.shell.lock();
         NodeStatistics {
@@ -244,8 +244,8 @@ impl Runs for Member {
             (shell.frame(number), shell.node, shell.update())
         };
         let Some(mut frame) = frame else {
-            // What it has read is durable, since others keep their locks until then: only its locks are to be given
-            // back.
+            // The data that it has read is durable, since others keep their locks until then: only its locks are to be
+            // released.
             return Ok(());
         };
         frame.client = CLIENT.with(|client| *client);
@@ -265,7 +265,7 @@ impl Runs for Member {
         drop(writing);
         let mut shell = self.shell.lock();
         if let Err(error) = durable {
-            // It has happened and may be lost: nobody may go on from it here.
+            // It has happened and may be lost: no transaction may continue from it here.
             shell.stop(error.clone());
             return Err(error);
         }

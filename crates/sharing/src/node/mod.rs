@@ -1,6 +1,6 @@
-//! Closely coupled nodes for real (GEM paper, sections 2 and 3.2): up to 64 processes of one host on one
-//! database, each with a buffer of its own, pages locked over all nodes by [`GemLocking`](crate::protocol::GemLocking) as
-//! it is simulated and explored, in memory that they share.
+//! Closely coupled nodes with real data (GEM paper, sections 2 and 3.2): up to 64 processes of one host on one
+//! database, each with a buffer of its own. [`GemLocking`](crate::protocol::GemLocking), as it is simulated and
+//! explored, locks pages over all nodes, in memory that they share.
 //!
 //! ```no_run
 //! use sardonyx_sharing::node::{NodeError, NodeOptions, Nodes};
@@ -14,12 +14,12 @@
 //! # Ok::<(), NodeError>(())
 //! ```
 //!
-//! **What storage is.** Nodes write no pages. A transaction that commits publishes its redo in the ring that all
-//! share; when it is durable in the one common log its locks are given back, so that a page never travels ahead
-//! of its redo (I2). What is durable is applied to the stored pages, DB' in shared memory, which is what
-//! storage is to the protocol. With FORCE that is done before the locks are given back; with NOFORCE the owner of
-//! a page answers for it, across GEM, until somebody wants it stored. No steal: only committed redo leaves a
-//! node, so a node that dies leaves nothing to be undone.
+//! **What storage is.** Nodes write no pages. A transaction that commits publishes its redo in the ring that all share.
+//! When it is durable in the one common log its locks are released, so that a page never travels ahead of its redo
+//! (I2). Durable redo is applied to the stored pages, DB' in shared memory, which the protocol knows as storage. With
+//! FORCE that is done before the locks are released. With NOFORCE the owner of a page answers for it, across GEM, until
+//! a node wants it stored. No steal: only committed redo leaves a node, so a node that dies leaves nothing to be
+//! undone.
 //!
 //! - `layout`, `gem`: the shared memory; - `slot_lock`: locks that the dead do not keep;
 //! - `ring`, `commit`, `stored`: redo from its commit to the log and to the stored pages;
@@ -29,9 +29,8 @@
 //!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
 //! - [`leftovers`]: shared memory of dead processes; - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
 //!
-//! Bounds (I10): pages are as many as the shared memory was made with; a page lock is held until the transaction
-//! is durable, so one page allows one commit a sync. A transaction that waits for another of its own thread waits
-//! for ever.
+//! Bounds (I10): the shared memory is made for a number of pages. A page lock is held until the transaction is durable,
+//! so one page allows one commit a sync. A transaction that waits for another of its own thread waits for ever.
 
 mod buffer;
 mod coding;

@@ -1,4 +1,4 @@
-//! Who is told what a node's transactions refer to: for traces of a run.
+//! Observers of the pages that a node's transactions refer to: for traces of a run.
 
 use crate::protocol::LockMode;
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ pub struct Committed<'a> {
     pub references: &'a [(u64, LockMode)],
 }
 
-/// Who is told.
+/// An observer.
 pub trait Observer: Debug + Send + Sync {
     /// A transaction has committed and is durable. Called by its thread, before it returns: it must be quick and
     /// must not use the node.

@@ -1,7 +1,7 @@
 //! Several processes change the same entries, and are killed at any instruction.
 //!
 //! Each change of a shared page counts its PSN and its version, and leaves or takes a lock, so that chains
-//! grow and shrink; then the process counts on a page of its own. So whatever the timing, the changes of the
+//! grow and shrink. Then the process counts on a page of its own. So whatever the timing, the changes of the
 //! shared pages are those that the processes counted, and one more at most for each that was killed.
 //!
 //! Another process is this test binary again, with `child` as its test.
@@ -27,14 +27,14 @@ const TABLE: &str = "SARDONYX_TEST_LOCK_TABLE";
 const SLOT: &str = "SARDONYX_TEST_SLOT";
 /// Changes before a worker that is not killed leaves.
 const CHANGES: u64 = 3000;
-/// Where the pages on which processes count begin: one for each life of a slot.
+/// The first of the pages on which processes count: one for each life of a slot.
 const OWN: u64 = 1000;
 
 fn own_page(node: NodeId) -> PageId {
     PageId(OWN + u64::from(node.0))
 }
 
-/// Changes an entry by a function until nobody else was faster.
+/// Changes an entry by a function until no other node was faster.
 fn change(store: &mut Node, page: PageId, mut by: impl FnMut(&mut Entry)) {
     loop {
         let mut entry = store.read(page).expect("it can be read");

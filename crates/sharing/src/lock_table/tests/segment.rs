@@ -1,4 +1,5 @@
-//! What is not a table of this program, this database and this page size is refused with a sentence.
+//! Anything that is not a table of this program, this database and this page size is refused with a
+//! sentence.
 
 use crate::lock_table::layout::{
     HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_IDENTITY, HEAD_MAGIC, HEAD_PAGE_BYTES, HEAD_VERSION,

@@ -1,4 +1,4 @@
-//! What nodes ask of the page server, and what it answers, as frames.
+//! The requests of nodes to the page server, and its answers, as frames.
 
 use super::frame::{Frame, FrameError, Reader};
 use super::rows::Wanted;
@@ -24,12 +24,12 @@ const OCCUPIED: u8 = 54;
 const REFUSED: u8 = 55;
 const ROWS_ARE: u8 = 56;
 
-/// What is asked.
+/// A request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Question {
     /// A page and its version; with `settled`, when all that was appended before is durable.
     Page {
-        /// Which.
+        /// The page.
         page: PageId,
         /// See above.
         settled: bool,
@@ -38,16 +38,16 @@ pub(in crate::node) enum Question {
     Versions(PartPages),
     /// Append a group to a node's log.
     Append {
-        /// Whose.
+        /// The node.
         node: NodeId,
-        /// Where: the next place.
+        /// The place: the next one.
         place: u64,
         /// The redo of its transactions.
         frames: Vec<Redo>,
     },
     /// Close a node's log.
     Close {
-        /// Whose.
+        /// The node.
         node: NodeId,
         /// In which epoch.
         epoch: Epoch,
@@ -61,13 +61,13 @@ pub(in crate::node) enum Question {
 pub struct Rows {
     /// The first commit group of which none are given.
     pub before_group: u64,
-    /// Where to go on; `None`: there are no more.
+    /// The place at which to continue; `None`: no rows are left.
     pub next: Option<JournalPosition>,
     /// With their positions.
     pub rows: Vec<(JournalPosition, Vec<u8>)>,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// The page's version, and the page.
@@ -174,7 +174,7 @@ impl Question {
         }
     }
 
-    /// What a frame asks.
+    /// The request in a frame.
     ///
     /// # Errors
     /// [`FrameError::Kind`] and [`FrameError::Content`].
@@ -280,7 +280,7 @@ impl Answer {
         }
     }
 
-    /// What a frame answers.
+    /// The answer in a frame.
     ///
     /// # Errors
     /// [`FrameError::Kind`] and [`FrameError::Content`].

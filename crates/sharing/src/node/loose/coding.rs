@@ -1,8 +1,8 @@
-//! What nodes say to each other as frames, and back: the messages of primary copy locking with their pages, and those
-//! of who takes part.
+//! The frames that nodes send each other, and their decoding: the messages of primary copy locking with their pages,
+//! and those of membership.
 //!
-//! What another node sent may be anything: what an encoder did not make is refused. The messages of GEM locking are
-//! none here.
+//! Another node may have sent anything: frames that an encoder did not make are refused. The messages of GEM locking
+//! are none here.
 
 use super::frame::{Frame, FrameError, Reader};
 use crate::node::coding::transaction_word;
@@ -16,7 +16,7 @@ use crate::protocol::{
 use sardonyx_storage::page::PAGE_SIZE;
 use std::collections::BTreeMap;
 
-/// What one node says to another.
+/// A letter of one node to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Letter {
     /// A message of the protocol, with the pages that it carries, in that order.
@@ -44,7 +44,7 @@ const VICTIM: u8 = 14;
 const ANNOUNCED: u8 = 20;
 const ACKNOWLEDGED: u8 = 21;
 
-/// A frame that has only told what was received.
+/// A frame that only acknowledges received ones.
 pub const RECEIPT: u8 = 30;
 
 fn transaction(word: u64) -> TransactionId {
@@ -328,7 +328,7 @@ fn decode_declaration(reader: &mut Reader<'_>) -> Option<Message> {
     Some(Message::Declare { part, since, locks })
 }
 
-/// Appends a view's bytes, as they stand in a register, too.
+/// Appends a view's bytes, as a register has them, too.
 pub fn encode_view(view: &View, into: &mut Vec<u8>) {
     into.extend_from_slice(&view.epoch.0.to_le_bytes());
     for nodes in [&view.members, &view.shut_out] {

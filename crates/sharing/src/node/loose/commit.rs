@@ -57,8 +57,8 @@ impl CommitLog {
     /// Appends a transaction's redo, and returns when it is durable.
     ///
     /// # Errors
-    /// [`NodeError::Fenced`] and [`NodeError::Refused`]: it did not happen. [`NodeError::Unreachable`]: nobody knows.
-    /// Nothing more is appended.
+    /// [`NodeError::Fenced`] and [`NodeError::Refused`]: it did not happen. [`NodeError::Unreachable`]: the outcome
+    /// is unknown. Nothing more is appended.
     pub fn append(&self, frame: Frame) -> Result<(), NodeError> {
         let number = {
             let mut waiting = self.waiting.lock();

@@ -8,8 +8,8 @@
 //! content
 //! ```
 //!
-//! All is little-endian. A decoder refuses everything that an encoder did not make, by an error that says what is wrong;
-//! a frame that is too long is refused by its length alone (I10).
+//! All is little-endian. A decoder refuses everything that an encoder did not make, by an error that names the fault. A
+//! frame that is too long is refused by its length alone (I10).
 
 use crate::protocol::Epoch;
 use sardonyx_base::frame;
@@ -22,10 +22,10 @@ pub const FRAME_BYTES_MAX: usize = 16 << 20;
 
 const HEAD_BYTES: usize = 1 + 4 + 8 + 8;
 
-/// What travels.
+/// A frame on its way.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
-    /// What it says.
+    /// Its kind.
     pub kind: u8,
     /// The newest epoch that its sender knew.
     pub epoch: Epoch,
@@ -33,7 +33,7 @@ pub struct Frame {
     pub number: u64,
     /// All messages with lower numbers have been received.
     pub received: u64,
-    /// What it says it about.
+    /// Its content.
     pub content: Vec<u8>,
 }
 

@@ -1,12 +1,12 @@
-//! What a node sends to another: the way out, which is made anew when it breaks.
+//! The way out of a node to another, which is made anew when it breaks.
 //!
-//! A message is written by whoever sends it, if the connection takes it at once; what is left is written by the link's
-//! own thread, so that nobody waits for a slow node while it holds the shell. Messages that were under way when
-//! a connection broke are sent again by the [`Channel`](crate::protocol::channel::Channel) behind it, which numbers
-//! them, so that each comes once.
+//! The sender of a message writes it, if the connection takes it at once. The link's own thread writes the rest, so
+//! that no sender waits for a slow node while it holds the shell. Messages that were under way when a connection broke
+//! are sent again by the [`Channel`](crate::protocol::channel::Channel) behind it, which numbers them, so that each
+//! comes once.
 //!
-//! Bound (I10): so many bytes may wait to be written; beyond that the connection is given up, and what is not
-//! acknowledged, of which the channel sends a window, is sent when there is a new one.
+//! Bound (I10): so many bytes may wait to be written; beyond that the connection is given up. Messages that are not
+//! acknowledged, of which the channel sends a window, are sent again over the next one.
 
 use super::wire::{self, Trust};
 use crate::node::NodeError;
@@ -54,7 +54,7 @@ impl Link {
         }
     }
 
-    /// Where the other node is.
+    /// Sets the address of the other node.
     pub fn is_at(&self, address: SocketAddr) {
         let mut way = self.way.lock();
         if way.address != Some(address) {
@@ -116,13 +116,13 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// The body of the link's thread: connects, and writes what waits. `connected` is told of a new connection.
+    /// The body of the link's thread: connects, and writes what waits. `connected` is called for a new connection.
     pub fn run(&self, connected: impl Fn()) {
-        // The last trouble with trust that was told.
+        // The last error of trust that was logged.
         let mut said = None;
         loop {
             let mut way = self.way.lock();
-            // Who stops it says so before it takes the lock, and wakes whoever waits after that.
+            // The stopping thread sets the flag before it takes the lock, and wakes waiting threads after that.
             if self.stopping() {
                 return;
             }

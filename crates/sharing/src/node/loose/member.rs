@@ -39,26 +39,26 @@ use std::time::{Duration, Instant};
 /// Threads that ask the page server.
 const ASKING: usize = 2;
 
-/// How a loosely coupled node is to be.
+/// The options of a loosely coupled node.
 #[derive(Clone, Debug)]
 pub struct LooseOptions {
-    /// Where the page server is.
+    /// The address of the page server.
     pub page_server: SocketAddr,
-    /// Where this node listens for the others. Port 0 chooses one.
+    /// The address at which this node listens for the others. Port 0 chooses one.
     pub listen: SocketAddr,
-    /// Where the others find it, if that is another address.
+    /// The address at which the others find it, if that is another one.
     pub called_at: Option<SocketAddr>,
-    /// What all processes know, and nobody else.
+    /// The secret of all processes.
     pub token: Option<Token>,
-    /// What connections are made of, with the page server and all nodes alike.
+    /// The transport of connections, with the page server and all nodes alike.
     pub transport: Arc<dyn Transport>,
     /// With [`UpdateStrategy::NoForce`] pages come with the locks, from their authorities; else from the page server.
     pub update: UpdateStrategy,
-    /// Whether nodes are authorised to grant read locks themselves.
+    /// True if nodes are authorised to grant read locks themselves.
     pub read_authorisation: bool,
     /// Pages of the node's buffer.
     pub buffer_pages: usize,
-    /// How the node divides the lock authority, if nobody else takes part when it joins; else as they do.
+    /// The node's division of the lock authority, if no other takes part when it joins; else theirs.
     pub division: Division,
     /// The place where it runs, life after life: the parts of the lock authority that are at home there are its.
     pub place: Option<u16>,
@@ -71,7 +71,7 @@ pub struct LooseOptions {
     pub unreachable_wait: Duration,
     /// Times of devices that are not there, to be slept.
     pub imposed: ImposedTimes,
-    /// Who is told what transactions refer to.
+    /// The observer of the pages that transactions refer to.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -98,7 +98,7 @@ impl LooseOptions {
     }
 }
 
-/// What the threads of a node share.
+/// The state that the threads of a node share.
 #[derive(Debug)]
 pub struct Member {
     pub options: LooseOptions,
@@ -108,12 +108,12 @@ pub struct Member {
     pub log: CommitLog,
     /// The tables that it has read of.
     known: Known,
-    /// Which database the page server has.
+    /// The page server's database.
     database: u64,
     pub pages: u64,
     transaction_bytes_max: usize,
     pub stopping: Arc<AtomicBool>,
-    /// Until when nobody takes this node for failed, if that is known.
+    /// The time until which no other node takes this one for failed, if that is known.
     pub lease: Mutex<Option<Instant>>,
     pub register: Sender<RegisterJob>,
     incoming: Mutex<Vec<TcpStream>>,
@@ -245,12 +245,12 @@ impl LooseNode {
         Ok(())
     }
 
-    /// Which node it is, in this life.
+    /// The node's number, in this life.
     pub fn number(&self) -> NodeId {
         self.member.shell.lock().node()
     }
 
-    /// Where it is called.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -273,7 +273,7 @@ impl LooseNode {
         part.map(|part| part.authority)
     }
 
-    /// Whether it goes on. If not it never does: it is to be dropped, and its process may join again.
+    /// True if it continues. If not it never does: it is to be dropped, and its process may join again.
     ///
     /// # Errors
     /// Why not: [`NodeError::Fenced`], [`NodeError::ShutOut`] or [`NodeError::Stopped`].
@@ -292,7 +292,7 @@ impl LooseNode {
     ///
     /// # Errors
     /// The closure's: the transaction is undone. [`NodeError::Fenced`]: others went on without this node, and it did
-    /// not happen. [`NodeError::Unreachable`]: nobody knows whether it did, and the node has stopped.
+    /// not happen. [`NodeError::Unreachable`]: the outcome is unknown, and the node has stopped.
     pub fn run<R, E: From<NodeError>>(
         &self,
         work: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
@@ -300,7 +300,7 @@ impl LooseNode {
         running::run(&*self.member, work)
     }
 
-    /// What it has done.
+    /// Its statistics.
     pub fn statistics(&self) -> NodeStatistics {
         let shell = self.member.shell.lock();
         NodeStatistics {
@@ -334,7 +334,7 @@ impl Drop for LooseNode {
         }
         self.leave();
         self.member.stop();
-        // Who listens is told by a call.
+        // A call notifies the listening thread.
         let _ = TcpStream::connect(self.address);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -353,14 +353,14 @@ impl Runs for Member {
     fn commit(&self, number: TransactionId, ended: &mut bool) -> Result<(), NodeError> {
         let frame = self.shell.lock().local.frame(number);
         let Some(frame) = frame else {
-            // What it has read is durable, since others keep their locks until then; and the newest, if nobody
-            // went on without this node. Its locks are to be given back.
+            // The data that it has read is durable, since others keep their locks until then. It is the newest, unless
+            // others continued without this node. Its locks are to be given back.
             return self.check_lease();
         };
         *ended = true;
         let pages = frame.pages.len() as u32;
         if let Err(error) = self.log.append(frame) {
-            // It has happened, or will never: nobody may go on from it here.
+            // It has happened, or never will: no transaction may continue from it here.
             self.shell.lock().stop(&error);
             self.changed.notify_all();
             return Err(error);
@@ -400,9 +400,9 @@ impl Runs for Member {
         then(&mut shell.local)
     }
 
-    /// How many members of the view have a lower number. So the members of a view have each a pool of their own, and
-    /// those of nodes that have gone are others'. Two who know different views may have the same for a while; then
-    /// they wait for each other's lock on its page, and nothing worse.
+    /// The number of members of the view with a lower number. So each member of the view has a pool of its own, and
+    /// those of former nodes are others'. Two who know different views may have the same for a while; then they wait
+    /// for each other's lock on its page, and nothing worse.
     fn slot(&self) -> usize {
         let shell = self.shell.lock();
         let members = &shell.membership().view().members;
@@ -454,7 +454,7 @@ impl Member {
         Remote::new(address, trust, self.options.patience, self.stopping.clone())
     }
 
-    /// Whether the node may tell anybody what it has only read.
+    /// Checks that the node may acknowledge data that it has only read.
     fn check_lease(&self) -> Result<(), NodeError> {
         let until = Instant::now() + self.options.lock_patience;
         loop {

@@ -33,8 +33,8 @@
 //! - `shell`: a node without threads; `member`, `watching`, `page_lock`: with them;
 //! - `store`: who takes part, as a trait; `one_host`: on one host. Another implementation is `sardonyx-etcd`.
 //!
-//! Bounds (I10): a frame, a backlog and a group have a most; what is under way to a node is a window; connections
-//! to the page server and to a node are counted; waiting for a page, for the server and for a greeting ends with an error.
+//! Bounds (I10): a frame, a backlog and a group have a most. Messages under way to a node are a window. Connections to
+//! the page server and to a node are counted. Waiting for a page, for the server and for a greeting ends with an error.
 
 mod call;
 mod coding;

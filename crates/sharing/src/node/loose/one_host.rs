@@ -1,4 +1,4 @@
-//! Who takes part, on one host: a directory with the views and a file for each node.
+//! The membership on one host: a directory with the views and a file for each node.
 //!
 //! ```text
 //! view-E      the view of epoch E, behind its CRC-32C; whole when it has its name, never changed; the highest counts
@@ -7,15 +7,16 @@
 //! made-by-N   a view on its way
 //! ```
 //!
-//! A process that dies gives the lock of its file back at once, so the others suspect it when they look next. One that is
-//! *stopped* (SIGSTOP, a debugger, a frozen container) keeps that lock. It is not killed, as a closely coupled node's is
-//! ([`crate::node::fencing`]): nodes share no memory, so it can be shut out by a view and the fence of its log, as
-//! on several hosts, whatever stopped it, and whoever looks into it with a debugger keeps it. When it wakes up, its lease
-//! has run out: it stops, having acknowledged nothing, neither written nor read.
+//! A process that dies gives the lock of its file back at once, so the others suspect it when they look next. One that
+//! is *stopped* (SIGSTOP, a debugger, a frozen container) keeps that lock. It is not killed, as a closely coupled
+//! node's is ([`crate::node::fencing`]). Nodes share no memory, so a view and the fence of its log shut it out, as on
+//! several hosts, whatever stopped it. A debugger that looks into it keeps it. When it wakes up, its lease has run out:
+//! it stops, having acknowledged nothing, neither written nor read.
 //!
-//! Invariants: nobody waits here for what another process holds, as that may be stopped at any instruction. A view takes
-//! the place of the one before by getting its name, which only one can (`link`); a name becomes free again only when
-//! the view is [`KEPT`] behind, and who takes such a name finds that out and has replaced nothing.
+//! Invariants: no thread waits here for anything that another process holds, since that may be stopped at any
+//! instruction. A view replaces the one before by getting its name, which only one can (`link`). A name becomes free
+//! again only when the view is [`KEPT`] behind. A process that takes such a name detects that, and has replaced
+//! nothing.
 
 use super::coding;
 use super::store::Register;
@@ -38,7 +39,7 @@ use std::time::{Duration, Instant};
 /// Views that are kept behind the newest.
 const KEPT: u32 = 64;
 
-/// The least time after which a stopped node counts as gone: below it, a busy host would do so with nodes that run.
+/// The least time after which a stopped node counts as failed: below it, a busy host would do so with nodes that run.
 pub const STOPPED_PROCESS_WAIT_MIN: Duration = Duration::from_millis(500);
 
 /// The register in a directory of this host.
@@ -48,11 +49,11 @@ pub struct OneHost {
     stopped_process_wait: Duration,
     own: Option<Own>,
     others: Watch<NodeId>,
-    /// Those whose processes have ended.
+    /// The nodes whose processes have ended.
     ended: BTreeSet<NodeId>,
 }
 
-/// What this process has of its node.
+/// The process's own node.
 #[derive(Debug)]
 struct Own {
     node: NodeId,
@@ -60,8 +61,8 @@ struct Own {
     renewing: Option<JoinHandle<()>>,
 }
 
-/// What others see of this node, and the thread that keeps it fresh: a disk that is slow to make a view durable holds up
-/// who looks into the register, and no lease.
+/// The view of this node for others, and the thread that keeps it fresh. A disk that is slow to make a view durable
+/// delays reading the register, and no lease.
 #[derive(Debug)]
 struct Shown {
     address: SocketAddr,
@@ -79,7 +80,7 @@ fn failed(error: &io::Error) -> NodeError {
 }
 
 impl OneHost {
-    /// The register in this directory, which is made. A node whose process is stopped counts as gone after 10 s.
+    /// The register in this directory, which is made. A node whose process is stopped counts as failed after 10 s.
     ///
     /// # Errors
     /// [`NodeError::Membership`].
@@ -95,7 +96,7 @@ impl OneHost {
         })
     }
 
-    /// The same; this node counts as gone when its process has been stopped for so long, and at least
+    /// The same; this node counts as failed when its process has been stopped for so long, and at least
     /// [`STOPPED_PROCESS_WAIT_MIN`]. After half of that it stops itself when it goes on, as it cannot know what others
     /// did.
     #[must_use]
@@ -178,7 +179,7 @@ impl OneHost {
         Ok(newest - epoch < KEPT)
     }
 
-    /// Takes a number, if nobody was faster.
+    /// Takes a number, if no other node was faster.
     fn try_enter(&self, node: NodeId, address: SocketAddr) -> io::Result<Option<Own>> {
         let place = self.file_of(node);
         let created = OpenOptions::new().create_new(true).write(true).open(place);
@@ -188,7 +189,7 @@ impl OneHost {
         };
         match file.try_lock() {
             Ok(()) => {}
-            // Somebody looks whether it is locked, and may be stopped meanwhile.
+            // Another process checks the lock, and may be stopped meanwhile.
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -212,7 +213,7 @@ impl OneHost {
         }))
     }
 
-    /// Whether the process of a node has its file locked, and what that says.
+    /// True if the process of a node has its file locked, and the address in it.
     fn look_at(&self, node: NodeId) -> Option<(bool, SocketAddr, Sign)> {
         let place = self.file_of(node);
         let file = File::open(&place).ok()?;
@@ -366,7 +367,7 @@ mod tests {
         assert!(one.swap(Epoch(0), &view(1, a)).unwrap());
         assert!(!two.swap(Epoch(0), &view(1, b)).unwrap());
         assert_eq!(two.read().unwrap(), view(1, a));
-        // Both have seen that nobody had replaced it; only one does.
+        // Both have seen that it was not replaced; only one replaces it.
         assert!(two.publish(b, &view(2, b)).unwrap());
         assert!(!one.publish(a, &view(2, a)).unwrap());
         for epoch in 3..=2 + KEPT {
@@ -421,7 +422,7 @@ mod tests {
             assert!(said.contains("epoch 1 is damaged"), "{said}");
             bytes[at] ^= 1;
         }
-        // Nor may one stand in for another.
+        // Nor may one replace another.
         fs::rename(&file, one.file_of_view(2)).unwrap();
         assert!(one.read().is_err());
     }

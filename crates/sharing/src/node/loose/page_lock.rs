@@ -1,5 +1,5 @@
-//! How a thread of a loosely coupled node waits for a lock and its page: the node with the authority may be away, so
-//! for a limited time.
+//! The wait of a loosely coupled node's thread for a lock and its page: the node with the authority may be away, so
+//! the time is limited.
 
 use super::member::Member;
 use super::shell::Shell;

@@ -1,7 +1,7 @@
 //! Another node, as a node's shell has it: the channel, which numbers what is said, and the link that carries it.
 //!
-//! Invariant: what the channel took is sent now, follows when there is room, or is sent again when the link has a new
-//! connection; a link that brings no acknowledgement for long gets one.
+//! Invariant: a message that the channel took is sent now, follows when the link has room, or is sent again over a
+//! new connection. A link that brings no acknowledgement for long gets one.
 
 use super::coding::RECEIPT;
 use super::frame::{Frame, FrameError};

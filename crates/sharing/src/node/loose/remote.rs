@@ -62,7 +62,7 @@ impl Remote {
     /// Asks, as long as patience lasts.
     ///
     /// # Errors
-    /// [`NodeError::Unreachable`]: nobody knows whether it was done. [`NodeError::Refused`].
+    /// [`NodeError::Unreachable`]: the outcome is unknown. [`NodeError::Refused`].
     pub fn ask(&mut self, question: &Question) -> Result<Answer, NodeError> {
         let frame = question.encode();
         let until = Instant::now() + self.patience;

@@ -1,9 +1,9 @@
-//! Rows of a journal from the page server: it reads them from its files, and gives them in bounded pieces to whoever
-//! asks, over a connection of the reader's own.
+//! Rows of a journal from the page server. It reads them from its files, and gives them in bounded pieces, over a
+//! connection of the reader's own.
 //!
-//! Each question says where to go on, and so may be asked again, of the next page server, too. What stays at the server
-//! between two questions is only how far it has read; the first answer says up to which commit group rows are given,
-//! which is what was durable then.
+//! Each question says where to go on, and so may be asked again, of the next page server, too. Between two requests,
+//! the server keeps only the place that it has read to. The first answer names the commit group up to which rows are
+//! given, which is the last one durable then.
 
 use super::call::{Answer, Question, Rows};
 use super::remote::Remote;
@@ -17,10 +17,10 @@ use std::ops::Range;
 /// So many bytes of rows, of whatever journal, are looked at for one answer, and the row that goes beyond.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What an answer has beside a row's bytes.
+/// The bytes of an answer beside a row's own.
 const ROW_BYTES: usize = 16;
 
-/// Which rows are asked for.
+/// The requested rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     /// Of which journal.
@@ -33,10 +33,10 @@ pub struct Wanted {
     pub before_group: u64,
 }
 
-/// How far the rows of a journal are read for somebody who asks for them piece by piece.
+/// The progress of reading a journal's rows piece by piece.
 #[derive(Debug)]
 pub struct Reading {
-    /// What is to be asked for next.
+    /// The next request.
     next: Wanted,
     rows: RowRange,
 }
@@ -59,7 +59,7 @@ impl Reading {
     /// The next piece.
     ///
     /// # Errors
-    /// What the files give; that rows were removed.
+    /// The rows in the files; an error if rows were removed.
     pub fn answer(
         engine: &Engine,
         wanted: Wanted,
@@ -100,7 +100,7 @@ impl Reading {
 #[derive(Debug)]
 pub struct RemoteRows {
     server: Remote,
-    /// What is to be asked for next; `None`: nothing more.
+    /// The next request; `None`: nothing more.
     wanted: Option<Wanted>,
     rows: VecDeque<(JournalPosition, Vec<u8>)>,
 }

@@ -1,6 +1,6 @@
 //! The page server's connections: a thread for each.
 //!
-//! Bound (I10): so many connections at once; who comes beyond that is refused.
+//! Bound (I10): so many connections at once; more are refused.
 
 use super::call::{Answer, Question};
 use super::frame::Frame;
@@ -58,13 +58,13 @@ impl Serving {
         ))
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address()
     }
 }
 
-/// Says why a connection has ended: one of an untrusted process may be somebody's mistake.
+/// Says why a connection has ended: a connection of an untrusted process may be a mistake.
 fn ended(error: &NodeError) {
     match error {
         NodeError::Transport(error) => {

@@ -1,13 +1,13 @@
 //! The page server: the process with the stored pages, and with the redo that nodes commit.
 //!
 //! Each node has a log of its own there, a sequence of groups that it numbers. A group is *appended at a place*, the
-//! next one, or refused with what stands there ([`Occupied`]); so a node that was shut out is refused at the very
-//! place at which a survivor has closed its log ([`crate::protocol::fence`]; I12), and a group that is sent again,
-//! as its answer was lost, is there once. All logs stand in the one log of an ordinary database
-//! ([`sardonyx_storage::engine::Engine`]): one sync serves all nodes, and checkpoints and recovery are those of every
-//! other way. Merging is done as the groups come: a page's locks are kept until a version of it is durable, so the
-//! versions of a page come in their order, and one that is not the next is refused ([`crate::redo`] has what is
-//! needed where logs are on disks of their own).
+//! next one, or refused with the group there ([`Occupied`]). So a node that was shut out is refused at the very place
+//! at which a survivor has closed its log ([`crate::protocol::fence`]; I12). A group that is sent again because its
+//! answer was lost is stored once. All logs are in the one log of an ordinary database
+//! ([`sardonyx_storage::engine::Engine`]). One sync serves all nodes, and checkpoints and recovery are those of every
+//! other way. Groups are merged on arrival. A page's locks are kept until a version of it is durable, so the versions
+//! of a page come in their order, and one that is not the next is refused. ([`crate::redo`] does more, for logs on
+//! disks of their own.)
 //!
 //! ```text
 //! page of storage   0 … 255: `SdxPages` and 1; for each node the next place in its log, and the epoch that closed it
@@ -41,7 +41,7 @@ use std::sync::Arc;
 const ENDS_PAGES: u64 = 256;
 /// Bytes of a log's end: the next place, and the epoch that closed it.
 const END_BYTES: u64 = 16;
-/// What the database begins with, so that it is not taken for another way's, nor one of these for it.
+/// The beginning of the database, so that it is not taken for another way's, nor one of these for it.
 const MARK: [u8; END_BYTES as usize] = *b"SdxPages\x01\0\0\0\0\0\0\0";
 const _: () = {
     let (mut at, mark) = (0, PAGE_SERVER_MAGIC);
@@ -56,12 +56,12 @@ const GROUP_PAGES: u64 = 511;
 /// The most pages of a database.
 pub const PAGES_MAX: u64 = 1 << 30;
 
-/// Where a page of the nodes is among the pages of storage.
+/// The place of a page of the nodes among the pages of storage.
 pub(in crate::node) fn place_of_page(page: u64) -> u64 {
     place(PageId(page)).0
 }
 
-/// Where a page is, and where its version.
+/// The place of a page, and that of its version.
 fn place(page: PageId) -> (u64, Address) {
     let (group, index) = (page.0 / GROUP_PAGES, page.0 % GROUP_PAGES + 1);
     let first = ENDS_PAGES + group * (GROUP_PAGES + 1);
@@ -69,7 +69,7 @@ fn place(page: PageId) -> (u64, Address) {
     (first + index, version)
 }
 
-/// Where a node's end is, behind the mark; there is no node 65535.
+/// The place of a node's end, behind the mark; node 65535 does not exist.
 fn end_of(node: NodeId) -> Address {
     Address((u64::from(node.0) + 1) * END_BYTES)
 }
@@ -108,7 +108,7 @@ impl Stored {
         (next, (closed > 0).then_some(Epoch(closed)))
     }
 
-    /// Whether a transaction's redo makes the next version of each of its pages, and concerns no others.
+    /// Checks that a transaction's redo makes the next version of each of its pages, and concerns no others.
     fn check(&self, made: &[(PageId, Psn)], frame: &Frame) -> Result<(), String> {
         for &(page, psn) in &frame.pages {
             if page.0 >= self.pages {
@@ -208,8 +208,8 @@ impl PageServer {
         self.pages
     }
 
-    /// Whether a node has ever committed anything, or a node's log was closed. A register that knows of no node does not
-    /// belong to this database then: it would give names, and so logs, of nodes that were.
+    /// True if a node has ever committed anything, or a node's log was closed. A register that knows of no node does
+    /// not belong to this database then: it would give names, and so logs, of nodes that were.
     pub fn has_logs(&self) -> bool {
         let Ok(held) = self.pen.take() else {
             return true;
@@ -234,7 +234,7 @@ impl PageServer {
             .min(self.engine.transaction_bytes_max())
     }
 
-    /// Which database it is.
+    /// The database's identity.
     pub fn database(&self) -> u64 {
         self.engine.manifest().identity
     }
@@ -288,7 +288,7 @@ impl PageServer {
         let mut held = self.pen.take()?;
         let (next, closed) = held.end(node);
         if at < next {
-            // It is there, and its node has not heard of it: or nobody waited for it.
+            // It is stored without the node's knowledge; or no thread waited for it.
             held.hand_on();
             self.pen.flush()?;
             return Ok(Answer::Occupied(Occupied::Redo));
@@ -304,7 +304,7 @@ impl PageServer {
                 node.0
             )));
         }
-        // What a record of a version takes is no more than three words.
+        // A record of a version takes at most three words.
         let bytes = |frame: &Frame| frame.records.len() + 24 * frame.pages.len();
         let all: usize = frames.iter().map(bytes).sum();
         if all + 64 > self.group_bytes_max() {

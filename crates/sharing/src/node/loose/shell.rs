@@ -1,5 +1,5 @@
 //! A node without threads: the machines of primary copy locking and of who takes part, the buffer, and the channels to
-//! the other nodes. What takes long, a page from the page server or a look into the register, is a job for others;
+//! the other nodes. Long work, such as a page from the page server or reading the register, is a job for others;
 //! nothing here waits.
 //!
 //! Storage has every version as soon as it is committed, since a commit is durable where the pages are
@@ -35,7 +35,7 @@ use std::sync::mpsc::Sender;
 /// With so many messages on their way to a node, which may be stopped, no search for a deadlock is sent there.
 const PROBES_WAITING_MAX: usize = 256;
 
-/// What is to be asked of the page server.
+/// A request for the page server.
 #[derive(Clone, Debug)]
 pub enum Job {
     /// A page for a transaction that has its lock.
@@ -49,12 +49,12 @@ pub enum Job {
     CloseLog(NodeId, Epoch),
 }
 
-/// What is to be done at the register.
+/// A request for the register.
 #[derive(Clone, Debug)]
 pub enum RegisterJob {
     Read,
     Swap(Epoch, View),
-    /// There is another node, or one has gone.
+    /// A node has joined or left.
     Look,
 }
 
@@ -70,13 +70,13 @@ pub struct Shell {
     pub new_links: Vec<(NodeId, Arc<Link>)>,
     early: Vec<(NodeId, Epoch, Letter)>,
     inputs: VecDeque<Input>,
-    /// Pages that came with the message that the machine is being told.
+    /// Pages that came with the message that the machine gets.
     arrived: Vec<(PageId, Psn, Box<PageBytes>)>,
     jobs: Sender<Job>,
     register: Sender<RegisterJob>,
     stopped: Option<NodeError>,
-    /// The error of the program that has stopped the node, unless the others have gone on without it: the register
-    /// is being asked.
+    /// The error of the program that has stopped the node, unless the others have continued without it: the register
+    /// is read for that.
     doubt: Option<NodeError>,
     /// Nodes that are there no more: they acknowledge nothing.
     absent: BTreeSet<NodeId>,
@@ -137,7 +137,7 @@ impl Shell {
         &self.membership
     }
 
-    /// Whether the node goes on.
+    /// True if the node continues.
     ///
     /// # Errors
     /// Why it does not.
@@ -150,7 +150,7 @@ impl Shell {
         if self.stopped.is_none() {
             tracing::info!(%reason, node = self.node().0, "a node has stopped");
             self.doubt = matches!(reason, NodeError::PageLost { .. }).then(|| reason.clone());
-            // Whoever uses the register learns of it.
+            // The thread that uses the register learns of it.
             let _ = self.register.send(RegisterJob::Look);
             self.stopped = Some(match reason {
                 NodeError::Fenced(_) | NodeError::Stopped { .. } | NodeError::ShutOut { .. } => {
@@ -250,7 +250,7 @@ impl Shell {
     }
 
     fn job(&self, job: Job) {
-        // Nobody is there to do it when the node ends.
+        // When the node ends, no thread may be left to do it.
         let _ = self.jobs.send(job);
     }
 
@@ -320,7 +320,7 @@ impl Shell {
         self.local.placed(transaction, held, Some(&mut fill))
     }
 
-    /// Asks for a lock. What came of it, now or later, is in the transaction's progress.
+    /// Asks for a lock. The result, now or later, is in the transaction's progress.
     pub fn lock(
         &mut self,
         transaction: TransactionId,
@@ -351,7 +351,7 @@ impl Shell {
 
     fn send_message(&mut self, to: NodeId, message: Message) -> Result<(), NodeError> {
         if !self.membership.view().members.contains_key(&to) {
-            // Who has failed hears nothing more; what it awaited is recovered.
+            // A failed node gets nothing more; the requests that it awaited are recovered.
             return Ok(());
         }
         // A search for a deadlock is begun again and again, and lost without harm.
@@ -426,7 +426,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Whether the node wants to hear this one.
+    /// Checks that the node takes messages of this one.
     pub fn hears(&self, node: NodeId) -> Result<(), String> {
         match self.membership.view().shut_out.contains_key(&node) {
             true => Err("this node was shut out".into()),
@@ -544,7 +544,7 @@ impl Shell {
                 }
                 self.feed(Input::NodeFailed { node })?;
             }
-            // What a node that is still there has only read may be acknowledged, and must be the newest.
+            // Data that a present node has only read may be acknowledged, and must be the newest.
             Output::CloseLog(node, epoch) if !self.absent.contains(&node) => {
                 self.closing.insert(node, epoch);
                 at_register(RegisterJob::Look);
@@ -568,7 +568,7 @@ impl Shell {
         self.peers.values().for_each(|peer| peer.link.stop());
     }
 
-    /// Where nodes are.
+    /// Sets the addresses of nodes.
     pub fn are_at(&self, places: &BTreeMap<NodeId, std::net::SocketAddr>) {
         for (node, peer) in &self.peers {
             if let Some(&place) = places.get(node) {

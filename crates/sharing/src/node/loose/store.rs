@@ -1,8 +1,8 @@
-//! Where it stands who takes part: a register that all nodes share, who is there, and where.
+//! The register that all nodes share: the members, their presence, and their addresses.
 //!
 //! Nothing here finds an agreement: a [`Register`] has one value and changes it by Compare&Swap, as a store does that
-//! others keep replicated, or a file of one host. Whether a node is there is a guess, from a lease or a lock, and
-//! decides only whom one suspects ([`crate::protocol::membership`]).
+//! others keep replicated, or a file of one host. The presence of a node is a guess, from a lease or a lock, and only
+//! raises suspicions ([`crate::protocol::membership`]).
 
 use crate::node::NodeError;
 use crate::protocol::membership::View;
@@ -40,8 +40,8 @@ pub trait Register: fmt::Debug + Send {
     /// [`NodeError::Membership`].
     fn present(&mut self) -> Result<BTreeMap<NodeId, SocketAddr>, NodeError>;
 
-    /// Sees to it that this node counts as there, and says until when nobody takes it for failed, by this process's
-    /// clock; `None`: as long as its process lives and runs.
+    /// Renews this node's presence, and returns the time until which no other node takes it for failed, by this
+    /// process's clock. `None`: as long as its process lives and runs.
     ///
     /// # Errors
     /// [`NodeError::Membership`]: what was said before stays.
@@ -50,7 +50,7 @@ pub trait Register: fmt::Debug + Send {
     /// The node is there no more.
     fn leave(&mut self);
 
-    /// How often a node looks.
+    /// The interval at which a node looks.
     fn look_every(&self) -> Duration {
         Duration::from_millis(20)
     }

@@ -17,7 +17,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(20);
 /// So long a node that is absent is not believed to have failed: it may be that it was not seen yet.
 const ABSENT_MAX: Duration = Duration::from_millis(10);
 
-/// How often the time is looked at.
+/// The interval of looks at the time.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Ticks after which what was not acknowledged may be lost.
@@ -126,8 +126,8 @@ fn swap(member: &Member, expected: Epoch, view: &View, register: &mut dyn Regist
     let _ = member.shell.lock().tell_membership(told);
 }
 
-/// Looks who is there; who is not, twice, has failed. A node that is not there itself has been stopped or without the
-/// register for too long: others may have gone on, so it acknowledges nothing more.
+/// Looks who is there; who is not, twice, has failed. A node that is not present itself has been stopped or without
+/// the register for too long. Others may have continued, so it acknowledges nothing more.
 fn look(
     member: &Member,
     register: &mut dyn Register,
@@ -176,7 +176,7 @@ pub fn time(member: &Arc<Member>) {
         ticks += 1;
         let mut shell = member.shell.lock();
         let new_links = std::mem::take(&mut shell.new_links);
-        // If the node has stopped, who waits is told.
+        // If the node has stopped, waiting threads are notified.
         let _ = shell.tick(ticks % LONG == 0);
         let _ = shell.suspect();
         drop(shell);

@@ -25,10 +25,10 @@ const PROTOCOL: Protocol = Protocol {
 /// So long after a failure nothing is tried.
 const AGAIN_AFTER: Duration = Duration::from_millis(20);
 
-/// So long nothing is tried after one of the two did not trust the other, which somebody must mend.
+/// The pause after one of the two did not trust the other, which an operator must mend.
 const TRUST_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
-/// Whether one of the two ends does not trust the other, or they use different transports.
+/// True if one of the two ends does not trust the other, or they use different transports.
 pub fn is_of_trust(error: &NodeError) -> bool {
     match error {
         NodeError::Transport(TransportError::Failed { .. }) => false,
@@ -37,7 +37,7 @@ pub fn is_of_trust(error: &NodeError) -> bool {
     }
 }
 
-/// How long to wait after this before a connection is tried again.
+/// The pause after this before a connection is tried again.
 pub fn again_after(error: &NodeError) -> Duration {
     match is_of_trust(error) {
         true => TRUST_AGAIN_AFTER,
@@ -45,17 +45,17 @@ pub fn again_after(error: &NodeError) -> Duration {
     }
 }
 
-/// Who greets whom.
+/// The two ends of a greeting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hello {
     /// A node that will send messages to a node.
     Node {
-        /// Who.
+        /// The sender.
         from: NodeId,
         /// To whom.
         to: NodeId,
     },
-    /// Somebody with questions to the page server.
+    /// A client with requests to the page server.
     PageServer,
 }
 
@@ -86,14 +86,14 @@ impl Hello {
     }
 }
 
-/// What a welcome says of the page server; of a node it is zero.
+/// The description of the page server in a welcome; of a node it is zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Welcome {
     /// Pages that there are.
     pub pages: u64,
     /// The most bytes of redo of a transaction.
     pub transaction_bytes_max: u64,
-    /// Which database it has.
+    /// Its database.
     pub database: u64,
 }
 

@@ -18,7 +18,7 @@ pub fn out_of_lease() -> NodeError {
 }
 
 impl Shell {
-    /// Whether the register is still to be asked why the node has stopped.
+    /// True if the reason for the node's stop is still to be read from the register.
     pub fn is_in_doubt(&self) -> bool {
         self.doubt.is_some()
     }
@@ -54,7 +54,7 @@ impl Shell {
         }
     }
 
-    /// Whether a log waits to be closed until its node is there no more.
+    /// True if a log waits to be closed until its node is absent.
     pub fn awaits_absence(&self) -> bool {
         !self.closing.is_empty()
     }

@@ -1,5 +1,5 @@
-//! A node that has stopped since a page was in another version than it should be: the register says whether that is an
-//! error of the program, or the others have gone on without the node.
+//! A node that has stopped since a page was in another version than it should be. The register shows if that is an
+//! error of the program, or the others have continued without the node.
 
 use super::super::shell::{RegisterJob, Shell};
 use super::super::wire::Trust;
@@ -58,7 +58,7 @@ fn a_lost_page_is_believed_only_when_the_register_says_that_the_node_takes_part(
     assert!(matches!(said, NodeError::ShutOut { .. }), "{said:?}");
     assert!(said.to_string().contains("lease has run out"), "{said}");
 
-    // Nothing is claimed that nobody knows.
+    // An unknown outcome is reported as unknown.
     let mut unknown = stopped();
     unknown.settle_doubt(None);
     let said = unknown.check().unwrap_err().to_string();

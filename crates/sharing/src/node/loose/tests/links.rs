@@ -10,8 +10,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Gives its socket what it was given when it is flushed for the third time, and says until then that it cannot; takes
-/// nothing more meanwhile, nor more than so much at once.
+/// Takes no more than so much at once, and reports that it is full. At the third flush it gives its socket everything;
+/// it takes nothing more meanwhile.
 #[derive(Debug)]
 struct HoldingBack {
     socket: TcpStream,

@@ -14,7 +14,7 @@ use crate::node::loose::OneHost;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than a busy machine keeps anybody waiting.
+/// Longer than any wait on a busy machine.
 pub const LONG: Duration = Duration::from_secs(600);
 
 /// The register in a directory; its node is not taken for stopped, however busy the machine is.

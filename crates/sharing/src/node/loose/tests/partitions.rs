@@ -81,7 +81,7 @@ fn connections_break(update: UpdateStrategy) {
         }
     });
     bank::check(&nodes[1].0, &[TRANSACTIONS; NODES]);
-    // Nobody was shut out.
+    // No node was shut out.
     assert_eq!(nodes[0].0.members().len(), NODES);
 }
 
@@ -109,7 +109,7 @@ fn a_pair_that_cannot_speak_waits_and_goes_on_when_it_can() {
             two.run(|tx| tx.write(of_one, 0, &7_i64.to_le_bytes()))
                 .unwrap();
         });
-        // Meanwhile what needs nobody else goes on.
+        // Meanwhile, work that needs no other node continues.
         two.run(|tx| tx.write(of_two, 0, &8_i64.to_le_bytes()))
             .unwrap();
         assert!(!waits.is_finished());

@@ -31,7 +31,7 @@ const STOPPED_PROCESS_WAIT: Duration = Duration::from_secs(6);
 
 pub const WORKERS: usize = 3;
 const KILLS: u64 = 8;
-/// Transactions of a worker that nobody kills.
+/// Transactions of a worker that is not killed.
 const TRANSACTIONS: u64 = 80;
 const PAGES: u64 = 512;
 
@@ -44,12 +44,12 @@ fn storage() -> StorageOptions {
     }
 }
 
-/// What a worker was told.
+/// The answers that a worker got.
 pub struct Told {
     members: OsString,
     server: SocketAddr,
     pub worker: u64,
-    /// It is stopped until the others have gone on without it.
+    /// It is stopped until the others have continued without it.
     stops: bool,
     out: File,
 }
@@ -124,7 +124,7 @@ fn child() {
     });
 }
 
-/// Works until the node has stopped, which then tells nobody anything, neither written nor read.
+/// Works until the node has stopped, which then acknowledges nothing, neither written nor read.
 fn until_stopped(out: &mut File, node: &LooseNode, worker: u64, mut count: u64) {
     writeln!(out, "begins {count}").unwrap();
     let mut random = Random::stream(count, worker);
@@ -189,7 +189,7 @@ pub fn run(child: &str, seed: u64, kill_servers: bool, check: impl Fn(&LooseNode
         let more = 1 + random.below(TRANSACTIONS / 6);
         workers[worker].hear(more, &mut witnessed[worker]);
         if kill_servers && random.below(2) == 0 {
-            // Somebody else may get its port.
+            // Another process may get its port.
             proxy.lead_to(None);
             drop(server);
             server = start_server(database.path(), &proxy);
@@ -237,7 +237,7 @@ fn i12_a_stopped_node_is_shut_out_and_acknowledges_nothing_when_it_wakes_up() {
     assert_eq!(survivor.members().len(), 2);
     assert!(worker.hear(5, &mut witnessed[0]));
     worker.signal(Signal::STOP);
-    // It has the authority for half of the pages, and perhaps locks: the survivor waits until it counts as gone.
+    // It has the authority for half of the pages, and perhaps locks: the survivor waits until it counts as failed.
     let mut random = Random::new(3);
     while survivor.members().len() > 1 || witnessed[1] < 40 {
         witnessed[1] = bank::transfer(&survivor, 1, &mut random).unwrap();
