@@ -1,15 +1,15 @@
-//! The directory of a page cache in GEM, between the nodes' buffers and the disks (GEM paper,
+//! The directory of a page cache in GEM, between the nodes' buffers and the disks. (GEM paper,
 //! section 2: extended memory as a write buffer, and for "caching database pages at an intermediate
-//! storage level").
+//! storage level".)
 //!
-//! GEM is not volatile, so a page that was written there is on storage; its disk's copy is brought
-//! up to date later. Since all transfers between GEM and the disks go through main memory, a node
-//! does that: the *destage*. The directory is data in GEM, and each call is one change of it, made
-//! by Compare&Swap like one of the global lock table; it knows no contents, clock or disk.
+//! GEM is not volatile, so a page that was written there is on storage; its disk's copy is brought up
+//! to date later. Since all transfers between GEM and the disks go through main memory, a node does
+//! that: the *destage*. The directory is data in GEM, and each call is one change of it, made by
+//! Compare&Swap like one of the global lock table. It knows no contents, clock or disk.
 //!
-//! Invariants: a page whose newest version the disk lacks is not replaced; one node destages a page
-//! at a time, so an older version never follows a newer one to the disk; what is written during a
-//! destage is destaged after it; the destages of a failed node pass to a survivor.
+//! Invariants: a page whose newest version the disk lacks is not replaced. One node destages a page
+//! at a time, so an older version never follows a newer one to the disk. A write during a destage is
+//! destaged after it. The destages of a failed node pass to a survivor.
 //!
 //! ```
 //! use sardonyx_sharing::page_cache::{PageCache, Write};
@@ -29,7 +29,7 @@ use crate::protocol::{NodeId, PageId};
 use sardonyx_base::hash::IntegerMap;
 use std::collections::BTreeMap;
 
-/// Which pages are in the cache, and what the disks lack of them.
+/// The pages in the cache, and those that the disks lack.
 #[derive(Clone, Debug)]
 pub struct PageCache {
     capacity: usize,
@@ -46,11 +46,11 @@ struct Slot {
     written: u64,
     /// Of these, the disk has the last.
     stored: u64,
-    /// Who destages the page, and how many writes had been taken when it began.
+    /// The node that destages the page, and the number of writes taken when it began.
     destaging: Option<(NodeId, u64)>,
 }
 
-/// What became of a page that was to be written.
+/// The result of a page's write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Write {
     /// It is in GEM, and the writer has to begin its destage.
@@ -75,14 +75,14 @@ impl PageCache {
         }
     }
 
-    /// Whether the page is in the cache, to be read there: a use of it.
+    /// True if the page is in the cache, to be read there: a use of it.
     pub fn read(&mut self, page: PageId) -> bool {
         self.touch(page).is_some()
     }
 
-    /// A page that was read from its disk by a transaction that still has its lock (else it may be an
-    /// old version) is in the cache from now on, if there is room. Returns whether it has to be put
-    /// there, and the page that was replaced for it.
+    /// Puts a page into the cache, if it has room. A transaction that still has its lock read it from
+    /// its disk; otherwise it may be an old version. Returns whether it has to be put there, and the
+    /// page that was replaced for it.
     pub fn keep(&mut self, page: PageId) -> (bool, Option<PageId>) {
         if self.touch(page).is_some() {
             return (false, None);
@@ -144,7 +144,7 @@ impl PageCache {
         pages
     }
 
-    /// Whether the disks have everything.
+    /// True if the disks have everything.
     pub fn is_settled(&self) -> bool {
         let mut slots = self.slots.values();
         slots.all(|slot| slot.destaging.is_none() && slot.written == slot.stored)

@@ -1,11 +1,10 @@
 //! Opening a database for nodes: the first process recovers it into the memory that all share, the others join
 //! (see [`sardonyx_storage::engine::open_first`]).
 //!
-//! The shared memory is the file of the global lock table, with the area behind it. It is named after the
-//! database's identity and its directory. It is worth nothing when nobody shares the database: then that is
-//! recovered from its log, and the file made anew. A process holds an advisory lock on a place of its own behind
-//! those of the slots, by which the last one knows that it is the last: that one marks the log's end and removes
-//! the file.
+//! The shared memory is the file of the global lock table, with the area behind it. It is named after the database's
+//! identity and its directory. It is of no use when no process shares the database: then that is recovered from its
+//! log, and the file made anew. A process holds an advisory lock on a place of its own behind those of the slots. By
+//! these the last process knows that it is the last: it marks the log's end and removes the file.
 
 use super::NodeError;
 use super::commit::CommitLog;
@@ -35,16 +34,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the others may go away between two looks before that is an error.
+/// The number of times that the others may leave between two looks before that is an error.
 const ATTEMPTS: u32 = 10;
 
 /// Processes at once.
 pub(super) const PROCESSES: usize = 256;
 
-/// What the names of the shared memories of nodes begin with.
+/// The beginning of the names of nodes' shared memories.
 pub(super) const MEMORY_PREFIX: &str = "sardonyx-nodes-";
 
-/// How nodes share a database. What concerns the shared memory is asked of the first process only.
+/// The options of nodes that share a database. Only the first process uses the options of the shared memory.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// Pages of the database, at most: for so many there is shared memory.
@@ -53,22 +52,22 @@ pub struct NodeOptions {
     pub slots: usize,
     /// Bytes of redo on their way to the log and to the stored pages, at most.
     pub ring_bytes: usize,
-    /// Where the shared memory is: a directory in a memory file system.
+    /// The place of the shared memory: a directory in a memory file system.
     pub shared_memory: PathBuf,
     /// When modified pages are stored. All nodes the same.
     pub update: UpdateStrategy,
-    /// Whether nodes are authorised to grant read locks themselves.
+    /// True if nodes are authorised to grant read locks themselves.
     pub read_authorisation: bool,
     /// Pages of a node's buffer.
     pub buffer_pages: usize,
-    /// How long another node's process may be stopped (SIGSTOP, a debugger) while this one waits; then it is killed,
-    /// and its locks are recovered. A process that runs is waited for as long as it takes.
+    /// The time that another node's process may be stopped (SIGSTOP, a debugger) while this one waits. Then it is
+    /// killed, and its locks are recovered. A process that runs is waited for as long as it takes.
     pub stopped_process_wait: Duration,
     /// Times of devices that are not there; for experiments.
     pub imposed: ImposedTimes,
-    /// Who is told what transactions refer to; nobody, unless set.
+    /// The observer of the pages that transactions refer to; none, unless set.
     pub observer: Option<Arc<dyn Observer>>,
-    /// How the database is stored.
+    /// The options of the storage.
     pub storage: StorageOptions,
 }
 
@@ -104,7 +103,7 @@ pub(super) struct Here {
     pub gem: Arc<Gem>,
     pub log: CommitLog,
     pub options: NodeOptions,
-    /// Which database.
+    /// The database's manifest.
     pub manifest: Manifest,
     pub process: Process,
     pub disk: Arc<dyn Disk>,
@@ -267,7 +266,7 @@ fn make(
 ) -> Result<Here, NodeError> {
     let path = path_of(directory, &first.manifest, options)?;
     if let Ok(found) = std::fs::metadata(&path) {
-        // Nobody else has it, or the database's lock would be taken.
+        // No other process has it, or the database's lock would be taken.
         let removed = unless_open(found.dev(), found.ino(), || std::fs::remove_file(&path));
         let Some(removed) = removed else {
             return Err(open_here(directory));
@@ -298,7 +297,7 @@ fn open_here(directory: &Path) -> NodeError {
     }
 }
 
-/// Attaches to the shared memory of the others. `None` if they are gone.
+/// Attaches to the shared memory of the others. `None` if they have left.
 fn attach(
     disk: &Arc<dyn Disk>,
     directory: &Path,
@@ -324,14 +323,14 @@ fn attach(
         return Ok(None);
     }
     let here = match Here::start(disk, gem, &manifest, options, None, lock, path) {
-        // Somebody removes it as a leftover, and so has all places of the processes.
+        // Another process removes it as a leftover, and so has all places of the processes.
         Err(NodeError::Open(error)) if !is_last && matches!(*error, OpenError::Locked { .. }) => {
             return Ok(None);
         }
         started => started?,
     };
     let named = rustix::fs::fstat(here.gem.segment().file());
-    // It was removed just before this process took its place: nobody else would find it.
+    // It was removed just before this process took its place: no other process would find it.
     let is_named = named.is_ok_and(|found| found.st_nlink > 0);
     Ok(is_named.then_some(here))
 }
@@ -345,7 +344,7 @@ impl SharedMemory for Published {
         self.0.log_state()
     }
 
-    /// Whoever publishes waits until that is durable; what a node that died has published its recovery writes.
+    /// A publishing node waits until its frame is durable; recovery writes the published frames of a node that died.
     fn flush(&self) -> Result<(), SharedLogError> {
         Ok(())
     }
@@ -401,7 +400,7 @@ impl Here {
         let opening = match opening {
             Ok(opening) => opening,
             Err(error) => {
-                // Of a directory that is gone, which lists as an empty one, nobody wants the shared memory again.
+                // A removed directory lists as an empty one: its shared memory is not needed again.
                 if self.disk.list("").is_ok_and(|files| files.is_empty())
                     && holder(file, places(0, NODES + PROCESSES)).is_none()
                 {
@@ -410,7 +409,7 @@ impl Here {
                 return Err(error.into());
             }
         };
-        // Given back while nobody else opens.
+        // Released while no other process opens.
         let _lock = self.lock.lock().take();
         if holder(file, places(0, NODES + PROCESSES)).is_some() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! What becomes of a node that has failed, as each of the others sees it (GEM paper, section 2: availability is
-//! what the nodes' separate memories are for).
+//! The handling of a failed node, as each of the others sees it (GEM paper, section 2: availability is the
+//! purpose of the nodes' separate memories).
 //!
 //! 1. Each node that lives reads what the failed one has sent, tells its machine, and says so in its slot. From
 //!    then on it asks nothing of the failed node.
@@ -121,8 +121,8 @@ impl Shell {
     }
 
     /// Says up to which version storage has what the failed node has committed. Of a page that it had locked for
-    /// writing that is all that is stored; of another one, what the entry says, since a later version is of
-    /// somebody who has not given back its lock.
+    /// writing that is everything stored. Of another one, it is the version in the entry, since a later version
+    /// is of a node that has not released its lock.
     pub(super) fn recover_page(&mut self, page: PageId, node: NodeId) -> Result<(), NodeError> {
         let entry = self.entries()?.read(page)?;
         let stored = self.gem.stored_psn(page)?;

@@ -1,7 +1,7 @@
-//! What transactions ask of their node: locks and pages, changes, and their end.
+//! The requests of transactions to their node: locks and pages, changes, and their end.
 //!
-//! What a node of any coupling does for them is in [`Local`]; here is what a closely coupled one does beside: it makes
-//! room, and takes pages from storage and from GEM. Invariants: see [`Shell`].
+//! [`Local`] has the work that a node of any coupling does for them. This is the additional work of a closely coupled
+//! one: it makes room, and takes pages from storage and from GEM. Invariants: see [`Shell`].
 
 use super::NodeError;
 use super::gem::PageBytes;
@@ -21,14 +21,14 @@ impl Shell {
         self.local.begin()
     }
 
-    /// Asks for a lock. What came of it, now or later, is in the transaction's progress.
+    /// Asks for a lock. The result, now or later, is in the transaction's progress.
     pub fn lock(
         &mut self,
         transaction: TransactionId,
         page: PageId,
         mode: LockMode,
     ) -> Result<(), NodeError> {
-        // Refused before anybody is asked.
+        // Refused before any other node gets a request.
         self.gem.stored_psn(page)?;
         let Some(input) = self.local.ask(transaction, page, mode) else {
             return Ok(());
@@ -51,7 +51,7 @@ impl Shell {
         Ok(())
     }
 
-    /// What a transaction publishes when it commits; `None` if it has changed nothing.
+    /// The frame that a transaction publishes when it commits; `None` if it has changed nothing.
     pub fn frame(&mut self, transaction: TransactionId) -> Option<Frame> {
         self.local.frame(transaction)
     }

@@ -1,10 +1,10 @@
 //! The redo ring: committed transactions' redo records on their way to the log and to the stored pages, of all
 //! nodes in one order.
 //!
-//! **Storing the tail is the commit point**: what is before it has happened when it is durable, what is behind
-//! it has not, whoever dies when (I8, I9). A frame is one transaction: the pages that it had locked for writing,
-//! each with the PSN that it has made, and its redo records as they go into the log. Since a page is locked
-//! until its writer is durable, a page's frames stand in the order of its PSNs, and the log needs no PSN.
+//! **Storing the tail is the commit point**: everything before it has happened when it is durable, and nothing
+//! behind it has, whichever node dies at whichever time (I8, I9). A frame is one transaction: the pages that it
+//! had locked for writing, each with the PSN that it has made, and its redo records in the form of the log. Since
+//! a page is locked until its writer is durable, a page's frames follow its PSNs, and the log needs no PSN.
 //!
 //! ```text
 //! applied ≤ durable ≤ tail ≤ applied + the ring's words
@@ -22,10 +22,10 @@ use std::sync::atomic::Ordering;
 /// Words before the pages of a frame.
 const HEAD: usize = 2;
 
-/// What a transaction has done, as it is published.
+/// A transaction's changes, as it publishes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Which of the node's clients it is of: those of a group are waited for with the next one.
+    /// The node's client of the transaction: the next group waits for the clients of this one.
     pub client: usize,
     /// The pages that it had locked for writing, with their versions after it.
     pub pages: Vec<(PageId, Psn)>,
@@ -75,8 +75,8 @@ impl Gem {
         Some(end)
     }
 
-    /// Whose the frame at a position before the tail is, as a number of a client over all nodes, and the position
-    /// behind it; at least one further on, whatever stands there.
+    /// The owner of the frame at a position before the tail, as a number of a client over all nodes, and the
+    /// position behind it. That position is further on by at least one, with any content.
     pub fn writer(&self, at: u64) -> (usize, u64) {
         let word = |n: u64| self.word(self.ring_word(at + n)).load(Ordering::Acquire);
         let (head, second) = (word(0), word(1));

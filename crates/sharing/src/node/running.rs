@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::time::Instant;
 
-/// What is done to a node's buffer and transactions while nobody else uses them.
+/// A call on a node's buffer and transactions while no other thread uses them.
 pub(super) type AtLocal<'a> = &'a mut dyn FnMut(&mut Local) -> Result<(), NodeError>;
 
 /// A node on which transactions run, whatever its coupling.
@@ -62,7 +62,7 @@ pub(super) trait Runs: Debug + Sync {
     /// Pages that there may be.
     fn pages(&self) -> u64;
 
-    /// Which database it is of.
+    /// Its database.
     fn database(&self) -> u64;
 
     /// The most bytes of redo records of a transaction.
@@ -71,7 +71,7 @@ pub(super) trait Runs: Debug + Sync {
     /// The tables that it has read of.
     fn known(&self) -> &Known;
 
-    /// Who is told what its transactions refer to.
+    /// The observer of the pages that its transactions refer to.
     fn observer(&self) -> Option<&dyn Observer>;
 
     /// The rows of a journal at the positions of a range that are durable now, of all nodes.
@@ -158,7 +158,7 @@ pub(super) fn run<R, E: From<NodeError>>(
         // One that has only read gives its locks back here.
         drop(ending);
         if drops {
-            // What is left the next one that drops something gives back.
+            // The next call that drops something releases the rest.
             let _ = empty_dropped(node);
         }
         return Ok(done);

@@ -2,13 +2,13 @@
 //! table, keeps the buffer, sends and receives messages and pages across GEM, and reads stored pages.
 //!
 //! Every access to GEM is synchronous (GEM paper, section 2), so a request is either answered when
-//! [`Shell::lock`] returns, or waits for another node. Nothing here waits: whoever runs it (the threads of a
-//! [`Node`](super::Node), or a test, one step of a node at a time) calls [`Shell::poll`] when there is mail.
+//! [`Shell::lock`] returns, or waits for another node. Nothing here waits: the thread that runs it (one of a
+//! [`Node`](super::Node), or a test, one step of a node at a time) calls [`Shell::poll`] when mail has come.
 //!
 //! Invariants: what the protocol asks of its shell ([`crate::protocol`]). A copy that a request names stays
-//! until that is answered; a modified page stays until its version is stored or another node answers for it; a
-//! page at work stays and is given to nobody. An error that leaves the machine with an unanswered question
-//! stops the node: it is then as dead, and its locks are recovered by others.
+//! until that is answered. A modified page stays until its version is stored or another node answers for it. A
+//! page at work stays, and is given to no other node. An error that leaves the machine with an unanswered
+//! question stops the node: it is then as dead, and its locks are recovered by others.
 
 use super::NodeError;
 use super::coding;
@@ -78,7 +78,7 @@ pub(super) struct Shell {
     inputs: VecDeque<Input>,
     outputs: Vec<Output>,
     letter: Letter,
-    /// The page that came with the message that the machine is being told.
+    /// The page that came with the message that the machine gets.
     pub(super) arrived: Option<(TransactionId, PageId, usize)>,
     /// Frames with pages whose message is to be sent.
     puts: IntegerMap<(TransactionId, PageId), usize>,
@@ -132,7 +132,7 @@ impl Shell {
         self.update
     }
 
-    /// Whether the node goes on.
+    /// True if the node continues.
     ///
     /// # Errors
     /// Why it does not.
@@ -179,7 +179,7 @@ impl Shell {
         fed
     }
 
-    /// Tells the machine something when it is done with what it is being told.
+    /// Gives the machine an input when it is done with the present one.
     pub(super) fn tell_later(&mut self, input: Input) {
         self.inputs.push_back(input);
     }
@@ -219,7 +219,7 @@ impl Shell {
         match output {
             // Done as they were asked for.
             Output::ReadEntry { .. } | Output::SwapEntry { .. } => {}
-            // Nobody has an authority.
+            // No node has an authority.
             Output::RecoverPart { .. } => {}
             Output::Granted {
                 transaction,
@@ -292,7 +292,7 @@ impl Shell {
         {
             frame = self.puts.remove(&(*transaction, *page)).unwrap_or_default();
         }
-        // Who has failed hears nothing more; what it awaited is recovered.
+        // A failed node gets nothing more; the requests that it awaited are recovered.
         if let Some(letter) = coding::encode(message, frame).filter(|_| self.gem.lives(to)) {
             self.outbox.send(&self.gem, self.node, to, letter);
         } else {
@@ -379,7 +379,7 @@ impl Shell {
         Ok(())
     }
 
-    /// What waits for a frame is for a node that has failed.
+    /// Drops messages that wait for a frame and are for a failed node.
     pub(super) fn forget_puts_for(&mut self, node: NodeId) {
         let (gone, rest) = std::mem::take(&mut self.waiting_puts)
             .into_iter()

@@ -1,9 +1,9 @@
 //! A lock in shared memory that is held in the name of a node: a word, 0 or the node's number plus one.
 //!
-//! Who finds it held by a node that is dead takes it from that: liveness is that of the slots of the global
-//! lock table (see [`crate::lock_table::segment`]), and a node's number is never used again. So whoever holds
-//! one changes shared memory in such an order that a death between any two stores leaves what is sound as it
-//! stands (I9). A node that is stopped is not dead, and keeps what it holds.
+//! A node that finds it held by a dead node takes it from that one. Liveness is that of the slots of the
+//! global lock table (see [`crate::lock_table::segment`]), and a node's number is never used again. So a
+//! holder changes shared memory in such an order that a death between any two stores leaves a sound state
+//! (I9). A node that is stopped is not dead, and keeps what it holds.
 
 use super::gem::{Gem, step};
 use super::layout::Common;

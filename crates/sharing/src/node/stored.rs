@@ -1,12 +1,12 @@
 //! The stored pages (DB') in shared memory: what storage is to the protocol. **Nodes write no pages**: they
-//! publish redo, and what is durable of it is applied here, by whoever comes, in the order of the redo ring.
+//! publish redo, and its durable part is applied here, by any node, in the order of the redo ring.
 //!
-//! A frame's records on a page apply if and only if the page stands at the PSN before; a page that has this one
-//! or a later one has been there. So whoever applies may die at any instruction, and the next one begins at the
-//! same frame again (I3, I9): records are after-images, and a page's PSN is stored when all its bytes are
-//! there. Only durable frames are applied (I2), so what is read here is never taken back.
+//! A frame's records on a page apply if and only if the page is at the PSN before. A page at this PSN or a
+//! later one already has them. So the applying node may die at any instruction, and the next one begins at the
+//! same frame again (I3, I9). Records are after-images, and a page's PSN is stored when all its bytes are. Only
+//! durable frames are applied (I2), so what is read here is never taken back.
 //!
-//! Who reads a stored page holds its lock and was told that storage has that version; then nobody applies
+//! A reader of a stored page holds its lock and knows that storage has that version; then no node applies
 //! anything to it.
 
 use super::NodeError;
@@ -44,7 +44,7 @@ impl Gem {
         Ok(psn)
     }
 
-    /// Sets what stands in a page, before anybody else can have it.
+    /// Sets the contents of a page, before another node can have it.
     pub fn fill_stored(&self, page: u64, bytes: &PageBytes) -> Result<(), NodeError> {
         let page = self.stored_page(PageId(page))?;
         self.copy_in(self.shape().page(page), bytes);

@@ -1,12 +1,12 @@
-//! What a transaction does to pages, on a node of whichever coupling: it reads and changes bytes, and a lock is taken
-//! by each first use.
+//! A transaction's operations on pages, on a node of any coupling: it reads and changes bytes, and each first use takes
+//! a lock.
 //!
-//! Strict two-phase locking: locks are kept until the transaction is durable, or undone. A page that is read
-//! first and changed later is locked for reading first; two transactions that do so to one page are a
-//! deadlock, so what will be changed is better read by [`Transaction::read_to_change`].
+//! Strict two-phase locking: locks are kept until the transaction is durable, or undone. A page that is read first and
+//! changed later is locked for reading first. Two transactions that do so to one page are a deadlock, so
+//! [`Transaction::read_to_change`] is better for pages that will be changed.
 //!
-//! Invariant: a transaction that was chosen to end a deadlock, or that gave up while it asked for a lock, asks for
-//! nothing more and is not committed, whatever its closure makes of that.
+//! Invariant: a transaction that was chosen to end a deadlock, or that gave up while it requested a lock, requests
+//! nothing more and is not committed, whatever its closure returns.
 
 use super::NodeError;
 use super::running::{AtLocal, Runs};
@@ -32,7 +32,7 @@ pub struct Transaction<'a> {
     pub(super) kind: u16,
     pub(super) references: Vec<(u64, LockMode)>,
     is_observed: bool,
-    /// What it has to do with tables.
+    /// Its use of tables.
     pub(super) used: Used,
 }
 
@@ -100,14 +100,14 @@ impl Transaction<'_> {
         })
     }
 
-    /// Whether so many bytes of redo records more are not too many.
+    /// Checks that so many bytes of redo records more are not too many.
     pub(super) fn check_room(&self, more: usize) -> Result<(), NodeError> {
         let (number, bytes_max) = (self.number, self.bytes_max);
         self.member
             .with_local(&mut |local| local.check_room(number, more, bytes_max))
     }
 
-    /// Which database it is of.
+    /// Its database.
     pub(super) fn database(&self) -> u64 {
         self.member.database()
     }
@@ -150,12 +150,12 @@ impl Transaction<'_> {
         self.kind = kind;
     }
 
-    /// Which one it is.
+    /// Its number.
     pub fn number(&self) -> TransactionId {
         self.number
     }
 
-    /// Whether it goes on.
+    /// Checks that it continues.
     fn check(&self) -> Result<(), NodeError> {
         match &self.failed {
             Some(failed) => Err(failed.clone()),
@@ -207,8 +207,8 @@ impl Access for Transaction<'_> {
         for change in changes {
             let written = self.write(change.page, change.offset, change.bytes);
             if let Err(error) = &written {
-                // The pages are locked and there is room, so the node has stopped, or the page's copy had gone and
-                // cannot come back: a part of an operation is never committed.
+                // The pages are locked and the log has room. So the node has stopped, or the page's copy was dropped
+                // and cannot come back: a part of an operation is never committed.
                 self.failed = Some(error.clone());
                 return written;
             }

@@ -1,9 +1,9 @@
 //! Pages on their way from one node to another across GEM (GEM paper, section 6: "using GEM for implementing
-//! the page transfers"): frames, of which each node has some, and a claim for each.
+//! the page transfers"). Each node has some frames, and a claim for each.
 //!
-//! A claim is 0, or names the node for which a page stands in the frame. Its owner claims it; who has read the
-//! page frees it. When a node has failed, what waits for it is freed by the frames' owners, and what it put
-//! there and told nobody of by those for whom it was: by then they have read all that it has sent.
+//! A claim is 0, or names the node for which the frame has a page. Its owner claims it; who has read the page
+//! frees it. When a node has failed, the frames' owners free frames that wait for it. The receivers free those
+//! that it filled without telling them: by then they have read all that it has sent.
 
 use super::gem::{Gem, PageBytes, slot_of, step};
 use super::layout::TRANSFERS;

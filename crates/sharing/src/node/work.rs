@@ -1,5 +1,5 @@
-//! What a node knows of a transaction that runs on it: how far its request is, which locks it has, and what it
-//! has changed, to be undone or redone.
+//! A node's knowledge of a transaction that runs on it: its request's progress, its locks, and its changes, to
+//! be undone or redone.
 
 use super::NodeError;
 use super::gem::PageBytes;
@@ -9,7 +9,7 @@ use sardonyx_storage::log::record::{append_journal, append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use smallvec::SmallVec;
 
-/// How far a transaction's request is.
+/// The progress of a transaction's request.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Progress {
     /// It has what it asked for.
@@ -17,7 +17,7 @@ pub(super) enum Progress {
     Ready,
     /// It asks for a lock.
     Locking {
-        /// It has been told to wait.
+        /// It has been asked to wait.
         waits: bool,
     },
     /// It was chosen to end a deadlock.
@@ -35,7 +35,7 @@ pub(super) struct Held {
     pub psn: Psn,
 }
 
-/// Bytes that a transaction has changed: where they are, and where what stood there before is kept.
+/// Bytes that a transaction has changed: their place, and that of the kept bytes before.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     page: PageId,
@@ -44,7 +44,7 @@ struct Before {
     length: usize,
 }
 
-/// How far a transaction's changes have come.
+/// The extent of a transaction's changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::node) struct Savepoint {
     before: usize,
@@ -65,7 +65,7 @@ pub(super) struct Work {
     before: Vec<Before>,
     before_images: Vec<u8>,
     records: Vec<u8>,
-    /// Where the last record begins.
+    /// The beginning of the last record.
     last_record: usize,
 }
 
@@ -111,7 +111,7 @@ impl Work {
         append_journal(&mut self.records, journal, row);
     }
 
-    /// How far its changes have come.
+    /// The extent of its changes.
     pub fn savepoint(&self) -> Savepoint {
         Savepoint {
             before: self.before.len(),
@@ -129,7 +129,7 @@ impl Work {
         self.last_record = to.last_record;
     }
 
-    /// What is to be undone, the last first: page, offset, and the bytes that stood there.
+    /// The changes to undo, the last first: page, offset, and the bytes before.
     pub fn undo(&self) -> impl Iterator<Item = (PageId, usize, &[u8])> {
         self.undo_to(Savepoint::default())
     }
@@ -143,7 +143,7 @@ impl Work {
         })
     }
 
-    /// What is published when it commits; `None` if it has changed nothing.
+    /// The frame to publish when it commits; `None` if it has changed nothing.
     pub fn frame(&mut self) -> Option<Frame> {
         if self.records.is_empty() {
             return None;
@@ -158,7 +158,7 @@ impl Work {
         })
     }
 
-    /// Whether it waits for another transaction.
+    /// True if it waits for another transaction.
     pub fn waits(&self) -> bool {
         matches!(self.progress, Progress::Locking { waits: true, .. })
     }

@@ -1,15 +1,15 @@
-//! Which node has the lock authority for which page, as all nodes that know an epoch agree (primary copy locking; GEM
+//! The nodes with the lock authority for pages, as all nodes that know an epoch agree (primary copy locking; GEM
 //! paper, section 3.2).
 //!
-//! The pages are divided into a fixed number of *parts* ([`Division`]), and each part has an authority. That stands in
-//! the register beside the set of members ([`View`](super::membership::View)), and is changed with that. A part whose
-//! home is a place where a node runs is that node's: so the authority is where the routing sends transactions, and
-//! comes back with the node. Of the other parts each member has a share: a node that joins takes some, and those
-//! of a node that left are given to others. A part says in which epoch its authority got it. Whatever was said of its
-//! pages in an epoch before is void.
+//! The pages are divided into a fixed number of *parts* ([`Division`]), and each part has an authority. It is in the
+//! register beside the set of members ([`View`](super::membership::View)), and is changed with that. A part whose home
+//! is a place where a node runs is that node's: so the authority is where the routing sends transactions, and comes
+//! back with the node. Of the other parts each member has a share: a node that joins takes some, and those of a node
+//! that left are given to others. A part says in which epoch its authority got it. Whatever was said of its pages in
+//! an epoch before is void.
 //!
-//! Invariants: with members, each part's authority is one of them; a part at home is at the node of its place; of the
-//! other parts no member has two more than another; a part changes its authority only if that is needed.
+//! Invariants: with members, each part's authority is one of them. A part at home is at the node of its place. Of the
+//! other parts no member has two more than another. A part changes its authority only if that is needed.
 
 use super::{Division, Epoch, NodeId, PageId};
 use std::collections::BTreeMap;
@@ -17,18 +17,18 @@ use std::collections::BTreeMap;
 /// A part, and who has the authority for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
-    /// Who has it.
+    /// The node that has it.
     pub authority: NodeId,
     /// From which epoch on.
     pub since: Epoch,
 }
 
-/// Which node has the lock authority for which page. Without parts: nobody has any, as with GEM locking.
+/// The nodes with the lock authority for pages. Without parts, no node has any, as with GEM locking.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Assignment {
     division: Division,
     parts: Vec<Part>,
-    /// Where members run, of those that have a place.
+    /// The places of members, of those that have one.
     places: BTreeMap<NodeId, u16>,
 }
 
@@ -56,7 +56,7 @@ impl Assignment {
         })
     }
 
-    /// How the pages are divided.
+    /// The division of the pages.
     pub fn division(&self) -> &Division {
         &self.division
     }
@@ -66,7 +66,7 @@ impl Assignment {
         &self.parts
     }
 
-    /// Where members run, of those that have a place.
+    /// The places of members, of those that have one.
     pub fn places(&self) -> &BTreeMap<NodeId, u16> {
         &self.places
     }
@@ -81,7 +81,7 @@ impl Assignment {
         self.parts.get(usize::from(self.part_of(page))).copied()
     }
 
-    /// A node that joins runs at a place. What is at home there is its from the next [`Assignment::rebalance`] on.
+    /// A node that joins runs at a place. The parts at home there are its from the next [`Assignment::rebalance`] on.
     pub fn runs_at(&mut self, node: NodeId, place: u16) {
         self.places.insert(node, place);
     }
@@ -145,7 +145,7 @@ impl Assignment {
     }
 }
 
-/// Who has at least two parts more than whom.
+/// A node with at least two parts more than another, and that other.
 fn uneven(counts: &BTreeMap<NodeId, usize>) -> Option<(NodeId, NodeId)> {
     let (&most, &largest) = counts.iter().max_by_key(|(_, count)| **count)?;
     let (&least, &smallest) = counts.iter().min_by_key(|(_, count)| **count)?;

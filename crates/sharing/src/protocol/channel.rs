@@ -1,10 +1,10 @@
 //! Exactly-once delivery, in order, over a network that loses, repeats and reorders.
 //!
 //! The protocols' machines need each message exactly once. A [`Channel`] is one node's end of its
-//! connection with one other node: it numbers what it sends, keeps it until the other end has
-//! acknowledged it, and sends it again on [`Channel::timeout`]; what it receives it delivers in the
-//! order of the numbers, each once. Like the protocols it has no clock: the shell says when it has
-//! waited long enough.
+//! connection with one other node. It numbers its messages, keeps each until the other end has
+//! acknowledged it, and sends it again on [`Channel::timeout`]. It delivers received messages in
+//! the order of the numbers, each once. Like the protocols it has no clock: the shell says when it
+//! has waited long enough.
 //!
 //! Invariants: what is delivered is a prefix of what the other end has sent; a message is forgotten
 //! by its sender only when it has been delivered. A channel does not outlive its node: what a
@@ -32,10 +32,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many messages may be under way to the other end.
+/// The number of messages under way to the other end.
 pub const WINDOW: u64 = 1024;
 
-/// What travels.
+/// A packet on its way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Packet<M> {
     /// A message and its number; none in a mere acknowledgement.
@@ -87,7 +87,7 @@ impl<M: Clone> Channel<M> {
         })
     }
 
-    /// What had no room and has now, to be sent: to be called when something was received.
+    /// The messages that had no room and have now, to be sent: call it when something was received.
     pub fn follow(&mut self) -> Vec<Packet<M>> {
         let from = self.unsent.saturating_sub(self.first);
         self.unsent = self.unsent.max(self.first + self.under_way());
@@ -139,7 +139,7 @@ impl<M: Clone> Channel<M> {
         self.expected
     }
 
-    /// Whether all that was sent from here has been received.
+    /// True if the other end has received everything.
     pub fn is_settled(&self) -> bool {
         self.unacknowledged.is_empty()
     }

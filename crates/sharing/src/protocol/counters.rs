@@ -1,4 +1,4 @@
-//! What a node's machine has done so far.
+//! Counts of a node's machine.
 
 /// Counts since the machine was made. Lock requests divide into those already held, authorised,
 /// local, global and remote.

@@ -1,9 +1,9 @@
-//! How the pages are divided into *parts*, each of which has one lock authority (primary copy locking; GEM paper,
-//! section 3.2): by a hash of their numbers, or by places, so that the authority is where transactions are sent.
+//! The division of the pages into *parts*, each of which has one lock authority (primary copy locking; GEM paper,
+//! section 3.2). It is by a hash of their numbers, or by places, so that the authority is where transactions are sent.
 //!
-//! A *place* is where a node runs, life after life: what a routing names. If the pages are divided by places, each place
-//! is the *home* of [`PARTS_OF_A_PLACE`] parts, which several others can share when nobody is there. A part is a set of
-//! runs of pages. Who has the authority for a part is the [`Assignment`](super::Assignment)'s to say.
+//! A *place* is where a node runs, life after life: what a routing names. If the pages are divided by places, each
+//! place is the *home* of [`PARTS_OF_A_PLACE`] parts. Several others can share these when the place has no node. A part
+//! is a set of runs of pages. The [`Assignment`](super::Assignment) has the authority for each part.
 //!
 //! Invariants: each page has one part; runs ascend, and the first begins with page 0. Bounds (I10): [`PARTS_MAX`],
 //! [`RUNS_MAX`].
@@ -18,7 +18,7 @@ pub const PARTS_MAX: u16 = 4096;
 /// Parts whose home is the same place.
 pub const PARTS_OF_A_PLACE: u16 = 8;
 
-/// So many runs of pages there may be at most: they are told to every node with every change of who takes part.
+/// The most runs of pages: every node gets them with every change of the members.
 pub const RUNS_MAX: usize = 1 << 15;
 
 /// Why pages cannot be divided so.
@@ -38,7 +38,7 @@ pub enum DivisionError {
         "{runs} runs of pages have places of their own, and {RUNS_MAX} may: divide in larger fragments"
     )]
     Runs {
-        /// How many there are.
+        /// Their number.
         runs: usize,
     },
     /// A place or a part that cannot be.
@@ -49,7 +49,7 @@ pub enum DivisionError {
     },
 }
 
-/// How the pages are divided into parts. Without parts: not at all, as with GEM locking.
+/// The division of the pages into parts. Without parts: not at all, as with GEM locking.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Division {
     parts: u16,
@@ -57,14 +57,14 @@ pub struct Division {
     runs: Arc<[(PageId, u16)]>,
 }
 
-/// The pages of a part, said to whoever has the pages and not the division.
+/// The pages of a part, for a receiver that has the pages and not the division.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartPages {
     /// Of so many parts among which all pages are spread, this one's.
     Spread {
-        /// How many parts there are.
+        /// The number of parts.
         parts: u16,
-        /// Which.
+        /// The part.
         part: u16,
     },
     /// These.
@@ -137,7 +137,7 @@ impl Division {
         })
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn parts(&self) -> u16 {
         self.parts
     }
@@ -180,7 +180,7 @@ impl Division {
 }
 
 impl PartPages {
-    /// Those below `pages`, which is how many there are.
+    /// The pages below `pages`, which is their number.
     pub fn below(&self, pages: u64) -> Vec<PageId> {
         match self {
             PartPages::Spread { parts, part } => {

@@ -5,16 +5,16 @@
 //! it back by Compare&Swap on the entry's version; who finds it changed begins again. So every
 //! entry is consistent at any time, and the order of the swaps is the order of events.
 //!
-//! Invariants: holders go together; the PSN is that of the newest committed version; without an
-//! owner storage has that version; with one, the owner's buffer has it until a write that `writing`
-//! announced is done; at most one node writes the page to storage.
+//! Invariants: holders go together. The PSN is that of the newest committed version. Without an owner
+//! storage has that version; with one, the owner's buffer has it until a write that `writing` announced
+//! is done. At most one node writes the page to storage.
 
 use super::mode::writes;
 use super::{NodeId, Psn, TransactionId};
 use sardonyx_lock::LockQueue;
 use smallvec::SmallVec;
 
-/// Who holds a page lock.
+/// The holder of a page lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum LockOwner {
     /// A transaction.
@@ -34,9 +34,9 @@ pub struct Entry {
     pub(crate) owner: Option<NodeId>,
     /// The node that is writing the page to storage.
     pub(crate) writing: Option<NodeId>,
-    /// Nodes to be told, one after the other, when that write is done.
+    /// Nodes to be notified, one after the other, when that write is done.
     pub(crate) next_writers: SmallVec<[NodeId; 2]>,
-    /// Whether the nodes with read authorisations have been asked to give them up.
+    /// True if the nodes with read authorisations have been asked to give them up.
     pub(crate) revoking: bool,
 }
 
@@ -66,8 +66,8 @@ impl Entry {
         self.owner
     }
 
-    /// Whether no transaction is known here to hold or await a lock on the page, and nobody is
-    /// writing it. (A node with a read authorisation may have readers of its own.)
+    /// True if no transaction is known here to hold or await a lock on the page, and no node writes it.
+    /// (A node with a read authorisation may have readers of its own.)
     pub fn is_idle(&self) -> bool {
         let mut holders = self.queue.holders().iter();
         holders.all(|holder| matches!(holder.owner, LockOwner::Node(_)))
@@ -75,14 +75,14 @@ impl Entry {
             && self.writing.is_none()
     }
 
-    /// Whether `node` or one of its transactions holds or awaits a lock on the page.
+    /// True if `node` or one of its transactions holds or awaits a lock on the page.
     pub fn is_locked_by(&self, node: NodeId) -> bool {
         let holders = self.queue.holders().iter().map(|holder| holder.owner);
         let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
         holders.chain(waiters).any(|owner| owner.node() == node)
     }
 
-    /// Whether a transaction of `node` may change the page.
+    /// True if a transaction of `node` may change the page.
     pub fn is_write_locked_by(&self, node: NodeId) -> bool {
         let mut holders = self.queue.holders().iter();
         holders.any(|holder| holder.owner.node() == node && writes(holder.modes))
@@ -95,7 +95,7 @@ impl Entry {
         self
     }
 
-    /// Whether it is the same entry. The order of those who hold means nothing, and a store need not keep
+    /// True if it is the same entry. The order of those who hold means nothing, and a store need not keep
     /// it.
     pub fn says_the_same(&self, other: &Entry) -> bool {
         let (held, others) = (self.queue.holders(), other.queue.holders());

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// A number that grows whenever nodes join or are shut out. Who is not in the newest epoch's set takes no part any
-/// more, whatever it believes.
+/// A number that grows whenever nodes join or are shut out. A node that is not in the newest epoch's set takes no
+/// part any more, whatever it believes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Epoch(pub u32);
 

@@ -1,4 +1,4 @@
-//! What a machine refuses.
+//! The refusals of a machine.
 
 use super::{Message, NodeId};
 
@@ -7,9 +7,9 @@ use super::{Message, NodeId};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("node {} sent a message that {protocol} does not have: {message:?}", from.0)]
 pub struct ForeignMessage {
-    /// Who sent it.
+    /// The sender.
     pub from: NodeId,
-    /// What it says.
+    /// The message.
     pub message: Box<Message>,
     /// The receiver's protocol.
     pub protocol: &'static str,

@@ -1,22 +1,22 @@
-//! What goes into a node's machine and what comes out.
+//! The inputs and outputs of a node's machine.
 
 use super::membership::View;
 use super::{
     Entry, Epoch, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, TransactionId,
 };
 
-/// What the shell tells a node's machine.
+/// The shell's inputs to a node's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// A transaction of this node wants a lock; it waits for one at a time. A lock already held in
     /// a sufficient mode is granted at once, without cost (unless its page has left the buffer and
     /// has to be asked for).
     Lock {
-        /// Who wants it.
+        /// The transaction that wants it.
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// What for.
+        /// The mode.
         mode: LockMode,
         /// The version that the node's buffer has of the page, if any. That copy must stay in the
         /// buffer (it may become newer) until the lock is granted or the transaction has ended.
@@ -24,34 +24,34 @@ pub enum Input {
     },
     /// A transaction has ended: all its locks are to be released.
     End {
-        /// Which.
+        /// The transaction.
         transaction: TransactionId,
-        /// How.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this
-    /// node's buffer, as modified copies, before the machine is told.
+    /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this node's buffer, as
+    /// modified copies, before the machine gets it.
     Message {
-        /// Who sent it.
+        /// The sender.
         from: NodeId,
-        /// What it says.
+        /// The message.
         message: Message,
         /// The newest epoch that its sender knew when it was sent; the receiver knows that one, too
-        /// ([`super::membership::Admission`]). Zero where nobody fails and no authority moves.
+        /// ([`super::membership::Admission`]). Zero if no node can fail and no authority moves.
         sent_in: Epoch,
     },
     /// [`Output::ReadEntry`] is done.
     EntryRead {
-        /// Whose entry it is.
+        /// The page of the entry.
         page: PageId,
         /// The entry; a page never locked has the default one.
         entry: Box<Entry>,
     },
     /// [`Output::SwapEntry`] is done.
     EntrySwapped {
-        /// Whose entry it is.
+        /// The page of the entry.
         page: PageId,
-        /// Whether the entry was still the expected one and so was replaced.
+        /// True if the entry was still the expected one and so was replaced.
         swapped: bool,
     },
     /// The answer to [`Output::Supply`].
@@ -76,14 +76,14 @@ pub enum Input {
     /// by [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction
     /// has modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
     Replace {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The copy's version.
         psn: Psn,
     },
     /// The write that [`Output::WriteBack`] allowed has reached storage.
     WrittenBack {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The version written.
         psn: Psn,
@@ -91,19 +91,19 @@ pub enum Input {
     /// A transaction has waited for a lock for long: look for a deadlock. To be repeated as long as
     /// it waits: one deadlock may hide another.
     Suspect {
-        /// Which.
+        /// The transaction.
         transaction: TransactionId,
     },
     /// A node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
     /// more (primary copy: when it is recovered). Its locks stay until its log has been recovered; who needs a page from it waits. If it
     /// comes back it does so under a new [`NodeId`], before or after the recovery.
     NodeFailed {
-        /// Which node.
+        /// The node.
         node: NodeId,
     },
-    /// Primary copy: the node knows this view from now on. To be told of each view that it adopts, before any message
-    /// of that epoch, and, of those that it passed over, of the last only. Parts of the lock authority may have moved:
-    /// their former locks are declared to the new authorities.
+    /// Primary copy: the node knows this view from now on. An input for each view that it adopts, before any message of
+    /// that epoch. Of skipped views, only the last is an input. Parts of the lock authority may have moved: their
+    /// former locks are declared to the new authorities.
     Assigned(Box<View>),
     /// [`Output::RecoverPart`] is done.
     PartRecovered {
@@ -114,19 +114,18 @@ pub enum Input {
         /// The versions that its pages have on storage, of those that were ever changed.
         versions: Vec<(PageId, Psn)>,
     },
-    /// GEM: free this page from a failed node, when every other node has been told of its failure.
-    /// To be given for every entry of the global lock table to one node, the one that reads the
-    /// failed node's log; if that one fails too, to another, from the beginning and for both.
-    /// Answered by [`Output::EntryRecovered`], perhaps after [`Output::RecoverPage`].
+    /// GEM: free this page from a failed node, when every other node knows of its failure. One node, the reader of the
+    /// failed node's log, gets this for every entry of the global lock table. If that node fails too, another gets it,
+    /// from the beginning and for both. Answered by [`Output::EntryRecovered`], perhaps after [`Output::RecoverPage`].
     Recover {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The failed node.
         node: NodeId,
     },
     /// [`Output::RecoverPage`] is done.
     PageRecovered {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The failed node.
         node: NodeId,
@@ -134,15 +133,15 @@ pub enum Input {
         psn: Psn,
     },
     /// GEM: every entry is free from the failed node. Primary copy: its log is closed, so that what it may have
-    /// committed is in there, and every node refuses its messages. To be told to every node. Its [`NodeId`] is not
-    /// used again.
+    /// committed is in there, and every node refuses its messages. Every node gets it. Its [`NodeId`] is not used
+    /// again.
     NodeRecovered {
         /// The failed node.
         node: NodeId,
     },
 }
 
-/// What a node's machine asks of the shell.
+/// The requests of a node's machine to the shell.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
     /// Send a message, with the pages that it carries ([`Message::carried_pages`]) from the node's
@@ -150,18 +149,18 @@ pub enum Output {
     Send {
         /// To whom.
         to: NodeId,
-        /// What.
+        /// The message.
         message: Message,
     },
     /// Read an entry of the global lock table (one GEM entry access).
     ReadEntry {
-        /// Whose entry.
+        /// The page of the entry.
         page: PageId,
     },
     /// Replace an entry of the global lock table if its version ([`Entry::version`]) is still
     /// `expected` (one GEM entry access: Compare&Swap).
     SwapEntry {
-        /// Whose entry.
+        /// The page of the entry.
         page: PageId,
         /// The version that was read.
         expected: u64,
@@ -170,42 +169,41 @@ pub enum Output {
     },
     /// The transaction has its lock, and may read version `psn` from `source`.
     Granted {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// What for.
+        /// The mode.
         mode: LockMode,
         /// The newest committed version.
         psn: Psn,
-        /// Where it is.
+        /// The place of the page.
         source: PageSource,
     },
-    /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due
-    /// after a while). Also said when its request has gone to another node, where it may have to
-    /// wait.
+    /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due after a while). Also
+    /// given when its request was sent to another node, where it may have to wait.
     Waiting {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
         /// For what.
         page: PageId,
     },
-    /// The transaction is a deadlock's victim: abort it, and end it with [`Outcome::Aborted`]. Its
-    /// waiting request is gone.
+    /// The transaction is a deadlock's victim: abort it, and end it with [`Outcome::Aborted`]. Its waiting request is
+    /// removed.
     Victim {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
     },
     /// All locks of an ended transaction are released as far as this node can see.
     Ended {
-        /// Which.
+        /// The transaction.
         transaction: TransactionId,
     },
     /// Say by [`Input::Supplied`] which version of the page the buffer has (of a page that a
     /// transaction is modifying: the version that it modifies). If it has one, it must stay there
     /// until the message that carries it has been sent or the lock has been granted.
     Supply {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// For whom, of this or another node.
         transaction: TransactionId,
@@ -216,27 +214,26 @@ pub enum Output {
     /// ([`PageSource::Gem`]), by [`Output::DropPage`], when the transaction's node has failed, or
     /// when this one has failed before it sent [`Message::PageInGem`].
     PutPage {
-        /// Which page.
+        /// The page.
         page: PageId,
-        /// Which version.
+        /// The version.
         psn: Psn,
         /// For whom.
         transaction: TransactionId,
     },
-    /// GEM: nobody reads the page that this node has put into GEM for the transaction: free its
-    /// place.
+    /// GEM: the page that this node has put into GEM for the transaction will not be read: free its place.
     DropPage {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// For whom it was put there.
         transaction: TransactionId,
-        /// Who put it there.
+        /// The node that put it there.
         from: NodeId,
     },
     /// The buffer may write its copy to storage now: the committed version that it has, which is
     /// this or a newer one.
     WriteBack {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The version of [`Input::Replace`], to be named in [`Input::WrittenBack`].
         psn: Psn,
@@ -244,32 +241,31 @@ pub enum Output {
     /// The buffer's copy of this version need not and must not be written: another node has a newer
     /// one, or the page's owner has this one. The buffer may drop it.
     Discard {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The version not to write.
         psn: Psn,
     },
-    /// Bring the newest version that the failed node has committed to storage, if storage has not got
-    /// this or a newer one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]), of
-    /// which the failed one's is closed before it is read to its end. Nobody else writes the page until
-    /// [`Input::PageRecovered`].
+    /// Bring the newest version that the failed node has committed to storage, if storage has not got this or a newer
+    /// one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]), of which the failed one's is closed
+    /// before it is read to its end. No other node writes the page until [`Input::PageRecovered`].
     RecoverPage {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The failed node.
         node: NodeId,
     },
-    /// Primary copy: bring every page of this part to storage as it was committed, so far as redo was durable in any
-    /// node's log when this was asked, and answer by [`Input::PartRecovered`].
+    /// Primary copy: bring every page of this part to storage as committed, as far as redo was durable in any node's
+    /// log at this request. Answer by [`Input::PartRecovered`].
     RecoverPart {
-        /// Which part.
+        /// The part.
         part: u16,
         /// From which epoch on this node has the authority for it.
         since: Epoch,
     },
     /// [`Input::Recover`] is done: the page is free from the failed node.
     EntryRecovered {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The failed node.
         node: NodeId,

@@ -1,11 +1,11 @@
 //! The end of a node's log: how a survivor closes it, and how the node finds out (I12).
 //!
 //! A log takes a group only at its end: *append at this place* succeeds if the place is free, and is refused otherwise
-//! with what stands there. Whoever keeps the log sees to that: the disk's files of a process that has been killed
-//! first, a store by put-if-absent, a server that compares the place. Then no clock and no lease can let two write:
-//! a survivor appends a *closing group* of a later epoch at the end, and behind that nothing is ever a part of the
-//! log. The node, be it slow or stopped for hours, is refused at that very place when it appends its next group. What
-//! it has not been told is durable, it must not acknowledge.
+//! with the group there. The keeper of the log ensures that: a killed process's disk files, a store by put-if-absent,
+//! a server that compares the place. Then no clock and no lease can let two write. A survivor appends a *closing
+//! group* of a later epoch at the end, and nothing behind that is ever a part of the log. The node, be it slow or
+//! stopped for hours, is refused at that very place when it appends its next group. It must not acknowledge anything
+//! that it does not know to be durable.
 //!
 //! ```
 //! use sardonyx_sharing::protocol::fence::{Appender, Closer, Occupied};
@@ -25,7 +25,7 @@
 
 use super::Epoch;
 
-/// What stands at the place at which something was to be appended.
+/// The group at the place of an append.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Occupied {
     /// A group with transactions.
@@ -49,7 +49,7 @@ pub enum Fenced {
         /// Its epoch.
         epoch: Epoch,
     },
-    /// Somebody else appends to it.
+    /// Another node appends to it.
     #[error("group {place} of this node's log is not its own: two nodes were given the same log")]
     Foreign {
         /// The place of the group.
@@ -70,7 +70,7 @@ impl Appender {
         Appender { next, fenced: None }
     }
 
-    /// Where the next group goes.
+    /// The place of the next group.
     ///
     /// # Errors
     /// [`Fenced`]: nowhere, for ever.
@@ -78,7 +78,7 @@ impl Appender {
         self.fenced.map_or(Ok(self.next), Err)
     }
 
-    /// What became of the group at [`Appender::place`]. If it is there it is durable, and its transactions may be
+    /// The result of the group at [`Appender::place`]. If it is there it is durable, and its transactions may be
     /// acknowledged.
     ///
     /// # Errors
@@ -110,13 +110,13 @@ impl Closer {
         Closer { place }
     }
 
-    /// Where the closing group is to be appended.
+    /// The place at which the closing group is to be appended.
     pub fn place(&self) -> u64 {
         self.place
     }
 
-    /// What became of that. Returns the closing group's number if the log is closed now: by this survivor, or by one
-    /// that died before it could say so. Otherwise the node was faster, and the closing group goes behind its own.
+    /// The result of that append. Returns the closing group's number if the log is closed now: by this survivor, or by
+    /// one that died before it could say so. Otherwise the node was faster, and the closing group goes behind its own.
     pub fn answer(&mut self, appended: Result<(), Occupied>) -> Option<u64> {
         match appended {
             Ok(()) | Err(Occupied::Closing(_)) => Some(self.place),

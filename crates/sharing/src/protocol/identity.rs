@@ -1,4 +1,4 @@
-//! What things are called: nodes, transactions, pages and their versions.
+//! The names of things: nodes, transactions, pages and their versions.
 
 use core::fmt;
 
@@ -6,13 +6,13 @@ use core::fmt;
 ///
 /// A number names one life of a node: a failed node that comes back needs a new `NodeId` (and a new
 /// machine). Its former transactions' numbers, its late messages and the entries that other nodes
-/// have read carry the old one; under the same number they would be taken for the new life's.
+/// have read carry the old one. Under the same number they would be taken for the new life's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u16);
 
 /// A transaction: the node on which it runs, and its number there. Later ones of a node have larger
-/// numbers; a number is never used again, which holds over a failure as well, for a node that comes
-/// back has a new [`NodeId`].
+/// numbers. A number is never used again, also after a failure: a node that comes back has a new
+/// [`NodeId`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(u64);
 
@@ -23,7 +23,7 @@ impl TransactionId {
         TransactionId(u64::from(node.0) << 48 | number)
     }
 
-    /// Where it runs.
+    /// Its node.
     pub fn node(self) -> NodeId {
         NodeId((self.0 >> 48) as u16)
     }
@@ -46,7 +46,7 @@ impl fmt::Debug for TransactionId {
     }
 }
 
-/// A page of the shared database. What the number means is the shell's business.
+/// A page of the shared database. The shell defines the meaning of the number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub u64);
 

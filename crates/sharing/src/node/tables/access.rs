@@ -1,4 +1,4 @@
-//! What tables ask of a transaction: pages, locked and copied, and changes of them.
+//! The operations that tables need of a transaction: pages, locked and copied, and changes of them.
 
 use super::super::NodeError;
 use super::super::work::Savepoint;
@@ -6,7 +6,7 @@ use super::known::{Known, Used};
 use crate::protocol::LockMode;
 use sardonyx_storage::tree::Page;
 
-/// Bytes of a page that now stand there.
+/// New bytes of a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
     pub page: u64,
@@ -31,16 +31,16 @@ pub(crate) trait Access {
     /// Changes bytes of pages that are locked for writing: all of them, or none.
     fn write_all(&mut self, changes: &[Change<'_>]) -> Result<(), NodeError>;
 
-    /// Which database it is of.
+    /// Its database.
     fn database(&self) -> u64;
 
     /// The tables that are known from earlier transactions, where something is kept of them.
     fn known(&self) -> Option<&Known>;
 
-    /// What it has to do with tables.
+    /// Its use of tables.
     fn used(&mut self) -> &mut Used;
 
-    /// How far its changes have come.
+    /// The extent of its changes.
     ///
     /// # Errors
     /// Why the node does not go on.

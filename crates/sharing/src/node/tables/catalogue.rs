@@ -1,14 +1,14 @@
-//! Which tables and journals there are: a tree of its own, by their names.
+//! The definitions of tables and journals: a tree of its own, by their names.
 //!
-//! What stands under a name: the version of this, 1 (1 byte); 1: a table, 2: a journal (1 byte); its number (2 bytes);
-//! the page of its tree's root, or of a journal the bytes of a row (4 bytes). Of a table then how many indexes it has
-//! beside that of the primary key (2 bytes), the page of each one's root (4 bytes each), and its schema, encoded.
+//! The value under a name: the version of this, 1 (1 byte); 1: a table, 2: a journal (1 byte); its number (2 bytes).
+//! Then the page of its tree's root, or of a journal the bytes of a row (4 bytes). Of a table then how many indexes it
+//! has beside that of the primary key (2 bytes), the page of each one's root (4 bytes each), and its schema, encoded.
 //!
-//! Trees that were dropped stand under a key that is no name, 255 and the number of their table, until their pages have gone
-//! back: the version, 3 and the number as above, how many trees are left (4 bytes), and the page of each one's root. The
-//! table may still exist: it was truncated, or has lost an index.
+//! Dropped trees are under a key that is no name, 255 and the number of their table, until their pages are free. The
+//! value: the version, 3 and the number as above, the number of trees left (4 bytes), and the page of each one's root.
+//! The table may still exist: it was truncated, or has lost an index.
 //!
-//! Under another key that is no name, 254, stands the version (8 bytes): how often the catalogue has changed. So a node that
+//! Another key that is no name, 254, has the version (8 bytes): the number of changes of the catalogue. So a node that
 //! has read it once, committed, reads it again when that differs ([`super::known`]).
 
 use super::super::NodeError;
@@ -28,7 +28,7 @@ const VERSION: u8 = 1;
 const TABLE: u8 = 1;
 const JOURNAL: u8 = 2;
 const DROPPED: u8 = 3;
-/// What no name begins with: of those that were dropped.
+/// The first byte of keys that are no name: those of dropped tables.
 const NO_NAME: u8 = 0xff;
 /// The key of the version.
 pub(super) const KEY_OF_VERSION: [u8; 1] = [0xfe];
@@ -41,18 +41,18 @@ pub(crate) struct TableInfo {
     pub number: u16,
     /// The page of its tree's root.
     pub root: u32,
-    /// Those of its indexes beside the primary key's.
+    /// The roots of its indexes beside the primary key's.
     pub indexes: Vec<u32>,
-    /// How its rows are bytes.
+    /// The format of its rows.
     pub format: RowFormat,
-    /// Which database it is of.
+    /// Its database.
     pub database: u64,
     /// Types of records that are its rows.
     pub checked: Mutex<Vec<TypeId>>,
 }
 
 impl TableInfo {
-    /// Whether it is the same table as another, and unchanged.
+    /// True if it is the same table as another, and unchanged.
     pub fn is_as(&self, other: &TableInfo) -> bool {
         (self.number, self.root, &self.indexes) == (other.number, other.root, &other.indexes)
             && self.format.table() == other.format.table()
@@ -102,7 +102,7 @@ impl TableInfo {
     }
 }
 
-/// What stands under a name.
+/// The value under a name.
 #[derive(Debug)]
 pub(super) enum Definition {
     Table(TableInfo),
@@ -110,7 +110,7 @@ pub(super) enum Definition {
     Dropped(Dropped),
 }
 
-/// A table that was dropped and whose pages have not all gone back.
+/// A dropped table whose pages are not all free yet.
 #[derive(Debug)]
 pub(super) struct Dropped {
     number: u16,
@@ -246,7 +246,7 @@ pub(super) fn take_out(
     raise_version(view)
 }
 
-/// How often the catalogue at this root has changed.
+/// The number of changes of the catalogue at this root.
 pub(super) fn version(view: &View<'_>, catalogue: u32) -> Result<u64, NodeError> {
     let found = entries::get(view, catalogue, &KEY_OF_VERSION, Intent::Read)?;
     Ok(found.map_or(0, |bytes| version_of(&bytes)))
@@ -258,7 +258,7 @@ fn version_of(bytes: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The catalogue has changed, or what stands in tables that is like it.
+/// Counts a change of the catalogue, or of similar contents of tables.
 pub(super) fn raise_version(view: &mut View<'_>) -> Result<(), NodeError> {
     let catalogue = space::prepare_to_define(view)?.catalogue;
     let found = entries::get(view, catalogue, &KEY_OF_VERSION, Intent::Write)?;
@@ -266,7 +266,7 @@ pub(super) fn raise_version(view: &mut View<'_>) -> Result<(), NodeError> {
     entries::put(view, catalogue, &KEY_OF_VERSION, &next.to_le_bytes()).map(drop)
 }
 
-/// What stands under a name.
+/// Finds the value under a name.
 pub(super) fn find(
     view: &View<'_>,
     name: &str,

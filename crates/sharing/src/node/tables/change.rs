@@ -1,4 +1,4 @@
-//! Changes of a table's rows: each with the entries of all its indexes, so that these are true when the operation
+//! Changes of a table's rows, each with the entries of all its indexes. So these are right when the operation
 //! hands its changes over, and nothing has changed when it is refused.
 //!
 //! An entry of an index beside that of the primary key has the primary key as its value.

@@ -1,5 +1,5 @@
-//! Whether the tables are sound: every page that was given out is in use exactly once, or in a pool; every tree is a
-//! tree; every row is one of its table, under its own key, and each index names it.
+//! Checks the tables: every page that was given out is in use exactly once, or in a pool. Every tree is a tree.
+//! Every row is one of its table, under its own key, and each index names it.
 
 use super::super::NodeError;
 use super::catalogue::{self, Definition};
@@ -14,7 +14,7 @@ use sardonyx_storage::tree::{self, Shape, damaged, find};
 use std::collections::HashSet;
 use std::ops::Bound;
 
-/// What the pages of a database with tables are used for.
+/// The uses of the pages of a database with tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PagesInUse {

@@ -1,13 +1,13 @@
 //! A table is dropped: its name goes in one transaction, and its pages go back in as many small ones as it takes.
 //!
 //! In the first, each of the table's trees moves to another root, which the catalogue keeps under the table's number
-//! until the tree is empty; and the old root becomes a *mark*. A handle leads to a root, so whoever uses an older one
-//! meets the mark ([`NodeError::Dropped`]), or waits at the root's lock until the drop is durable; a mark is never
-//! another page again, so no handle leads into another table. That costs a page for each tree that was dropped, and
+//! until the tree is empty. The old root becomes a *mark*. A handle leads to a root. So the user of an older one meets
+//! the mark ([`NodeError::Dropped`]), or waits at the root's lock until the drop is durable. A mark never becomes
+//! another page, so no handle leads into another table. That costs a page for each tree that was dropped, and
 //! transactions on tables nothing.
 //!
-//! Bound (I10): a transaction of the others removes entries until it has so many pages in its hands. What a process that
-//! died has left of that is done by the next drop.
+//! Bound (I10): a transaction of the others removes entries until it has so many pages in its hands. The next drop does
+//! the rest of a process that died.
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};
@@ -93,7 +93,7 @@ fn empty_some(node: &dyn Runs) -> Result<bool, NodeError> {
     })
 }
 
-/// Removes entries of a tree, or, when there are none, its pages. Returns whether it is gone.
+/// Removes entries of a tree, or, when there are none, its pages. Returns true if it is freed.
 fn empty_tree(view: &mut View<'_>, tree: u32) -> Result<bool, NodeError> {
     let all = Keys {
         lower: Bound::Unbounded,

@@ -12,7 +12,7 @@ use std::ops::Bound;
 /// A key and its value.
 pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
-/// Where a key is or would be.
+/// The place of a key, or the place where it would be.
 fn place(view: &View<'_>, tree: u32, key: &[u8], intent: Intent) -> Result<Place, NodeError> {
     let place = find(view, tree, key, intent)?;
     place.ok_or(NodeError::Damaged {
@@ -20,7 +20,7 @@ fn place(view: &View<'_>, tree: u32, key: &[u8], intent: Intent) -> Result<Place
     })
 }
 
-/// What stands in the leaf at a place where the key is.
+/// The entry in the leaf at a place that has the key.
 fn entry_at(view: &View<'_>, place: &Place) -> Result<Vec<u8>, NodeError> {
     let entry = place.entry(view)?;
     Ok(entry.map(|(_, value)| value.to_vec()).unwrap_or_default())
@@ -153,7 +153,7 @@ impl Keys {
     }
 }
 
-/// At most so many entries of a range, ascending or descending. Where fewer are returned there are no more.
+/// At most so many entries of a range, ascending or descending. If fewer are returned, these are all.
 pub(super) fn scan(
     view: &View<'_>,
     tree: u32,
@@ -216,7 +216,7 @@ pub(super) fn keys(
     Ok(found)
 }
 
-/// How many entries of a range there are from its first on, at most so many; and the last one's key.
+/// The number of entries of a range from its first on, at most so many; and the last one's key.
 pub(super) fn count(
     view: &View<'_>,
     tree: u32,

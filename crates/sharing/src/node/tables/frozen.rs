@@ -1,7 +1,7 @@
 //! The tables of nodes in recovered pages, of either coupling: to be read without a node, as by a command that looks
 //! into a database's files.
 //!
-//! Invariant: nothing is changed and nothing is locked, since nobody else has these pages. Recovered pages hold
+//! Invariant: nothing is changed and nothing is locked, since no other process has these pages. Recovered pages hold
 //! durable transactions only: redo leaves a node when its transaction commits, and not before.
 
 use super::super::NodeError;
@@ -29,7 +29,7 @@ const PIECE: usize = 512;
 /// Pages that tables can have.
 const PAGES: u64 = 1 << 32;
 
-/// What is read instead of the number of the database: handles are used with no other one.
+/// Read instead of the number of the database: handles are used with no other one.
 const DATABASE: u64 = 0;
 
 /// The tables of nodes in recovered pages.
@@ -42,7 +42,7 @@ pub struct FrozenTables {
 struct Frozen {
     store: PageStore,
     used: Used,
-    /// Whether they are a page server's, which has the nodes' pages among its own.
+    /// True if they are a page server's, which has the nodes' pages among its own.
     is_page_server: bool,
 }
 

@@ -1,5 +1,5 @@
-//! How a table is found, by its name or a handle: made where absent, or as it is. A table's number is never another's, so
-//! a handle is its number and which database it is of.
+//! Handles of tables, by name or by an earlier handle: made if absent, or as it is. A table's number is never
+//! another's, so a handle is its number and which database it is of.
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An index of a table in a transaction: [`Transaction::index`], [`NodeRows::index`].
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of values. A bound of fewer
-/// values than the index has columns stands for all keys that begin with them. All indexes are ordered.
+/// values than the index has columns matches all keys that begin with them. All indexes are ordered.
 pub struct NodeIndex<'t, 'a, T> {
     transaction: &'t mut Transaction<'a>,
     info: Arc<TableInfo>,

@@ -1,8 +1,8 @@
-//! Journals: rows that are only appended. They stand in the log that all nodes share, in the order in which
-//! transactions committed, and later in its archive, as those of every way of running transactions.
+//! Journals: rows that are only appended. They are in the log that all nodes share, in the order in which transactions
+//! committed, and later in its archive, as those of every way of running transactions.
 //!
-//! Why not in pages, one journal for each node: a row takes no lock, so appending never waits for another
-//! transaction of whichever node, and there is one order over all nodes. (A program that wants a journal for each node
+//! They are not in pages, one journal for each node, for two reasons. A row takes no lock, so appending never waits for
+//! another transaction of any node. And one order holds over all nodes. (A program that wants a journal for each node
 //! gives its rows the node's slot.)
 //!
 //! Rows are read from files ([`super::log_rows`]), without locks: what was durable when reading began. A loosely coupled
@@ -114,7 +114,7 @@ impl Transaction<'_> {
 }
 
 /// Rows of a journal with their positions, oldest first: [`TableNode::journal_range`](super::TableNode::journal_range).
-/// An error is told once: it is the end. It gives what was durable when it was made.
+/// An error is returned once: it is the end. It gives what was durable when it was made.
 pub struct NodeJournalRows<J> {
     rows: Option<Box<dyn JournalSource>>,
     of: PhantomData<fn() -> J>,

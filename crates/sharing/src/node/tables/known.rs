@@ -1,8 +1,9 @@
 //! All tables as one state of the catalogue has them, and what a node keeps of that from one transaction to the next.
 //!
-//! The catalogue has a version, which each change of it raises. The first use of tables in a transaction reads the version;
-//! what the node knows of the same version is so still, and stays so until the transaction ends, since the version's page is
-//! locked. So every node sees a changed schema in its next transaction, and no transaction sees it change.
+//! The catalogue has a version, which each change of it raises. The first use of tables in a transaction reads the
+//! version. Definitions that the node knows of the same version are still right, and stay so until the transaction
+//! ends, since the version's page is locked. So every node sees a changed schema in its next transaction, and no
+//! transaction sees it change.
 //!
 //! Invariant: what is noted for later transactions was committed.
 
@@ -123,7 +124,7 @@ impl Tables {
         self.version
     }
 
-    /// What there is, by number.
+    /// The definitions, by number.
     pub fn definitions(&self) -> &[Named] {
         &self.definitions
     }
@@ -148,13 +149,13 @@ impl Tables {
         self.infos.iter().flatten()
     }
 
-    /// Whether rows of any table refer to this one's.
+    /// True if rows of any table refer to this one's.
     pub fn is_referenced(&self, number: u16) -> bool {
         self.referenced.contains(&number)
     }
 }
 
-/// What a node keeps of tables from one transaction to the next.
+/// The definitions that a node keeps from one transaction to the next.
 #[derive(Debug, Default)]
 pub(in super::super) struct Known {
     tables: Mutex<Option<Arc<Tables>>>,
@@ -187,7 +188,7 @@ impl Known {
     }
 }
 
-/// What a transaction has to do with tables.
+/// A transaction's use of tables.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     tables: Option<Arc<Tables>>,

@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// So often reading begins again where the log was freed, or what it says otherwise is believed.
 const ATTEMPTS: u32 = 8;
 
-/// Where a node reads the rows of a journal.
+/// The source from which a node reads the rows of a journal.
 pub(in super::super) trait JournalSource: Debug + Send {
     /// The next one and its position; `None`: there are no more.
     ///
     /// # Errors
-    /// What keeps it from that. Then there are no more.
+    /// An error if it cannot. Then there are no more.
     fn next_row(&mut self) -> Result<Option<(JournalPosition, Vec<u8>)>, NodeError>;
 }
 
@@ -30,7 +30,7 @@ pub(in super::super) struct LogRows {
     manifest: Manifest,
     number: u16,
     before_group: u64,
-    /// What was not given yet.
+    /// The rows not given yet.
     rest: Range<JournalPosition>,
     rows: RowRange,
 }
@@ -43,7 +43,7 @@ fn open(
     before_group: u64,
 ) -> Result<RowRange, JournalError> {
     let rows = RowRange::open(disk, manifest, Some(number), rest.clone())?;
-    // Where the log ends before that, it was freed meanwhile: an error says so.
+    // If the log ends before that, it was freed meanwhile: an error says so.
     Ok(rows.until_group(before_group))
 }
 
@@ -82,7 +82,7 @@ impl JournalSource for LogRows {
                     self.rest.start = position.next();
                     return Ok(Some((position, row.bytes)));
                 }
-                // What was freed under the reader may look like damage; the archive has it.
+                // Log that was freed under the reader may look like damage; the archive has it.
                 Err(_) if attempts < ATTEMPTS => {
                     attempts += 1;
                     let (disk, manifest) = (&self.disk, &self.manifest);

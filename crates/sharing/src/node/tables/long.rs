@@ -1,6 +1,6 @@
 //! Values in a tree: short ones in their leaf, long ones in a chain of pages of their own.
 //!
-//! What stands in the leaf begins with a byte: 0, and the value follows; 1, and the value's length and the first page
+//! The entry in the leaf begins with a byte: 0, and the value follows; 1, and the value's length and the first page
 //! of its chain do (4 bytes each). A page of a chain:
 //!
 //! | bytes | |
@@ -22,19 +22,19 @@ const MAGIC: [u8; 4] = *b"ixl\x01";
 const HEADER: usize = 16;
 /// Bytes of a value in a page.
 pub(super) const ROOM: usize = PAGE_SIZE - HEADER;
-/// The longest value that stands in a leaf.
+/// The longest value in a leaf.
 pub(super) const IN_LEAF_MAX: usize = VALUE_BYTES_MAX - 1;
 
 const IN_LEAF: u8 = 0;
 const IN_CHAIN: u8 = 1;
 
-/// What stands in a leaf.
+/// The contents of an entry in a leaf.
 pub(super) enum Place<'a> {
     InLeaf(&'a [u8]),
     InChain { length: usize, first: u32 },
 }
 
-/// Reads what stands in a leaf.
+/// Reads an entry in a leaf.
 pub(super) fn place_of(leaf: PageId, entry: &[u8]) -> Result<Place<'_>, NodeError> {
     match entry.split_first() {
         Some((&IN_LEAF, value)) => Ok(Place::InLeaf(value)),
@@ -84,7 +84,7 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// A value, from what stands in its leaf.
+/// A value, from its entry in a leaf.
 pub(super) fn read(view: &View<'_>, leaf: PageId, entry: &[u8]) -> Result<Vec<u8>, NodeError> {
     match place_of(leaf, entry)? {
         Place::InLeaf(value) => Ok(value.to_vec()),
@@ -99,7 +99,7 @@ pub(super) fn read(view: &View<'_>, leaf: PageId, entry: &[u8]) -> Result<Vec<u8
     }
 }
 
-/// Stores a value, as far as it does not stand in its leaf: what is to stand there.
+/// Stores the part of a value that does not fit into its leaf, and returns the leaf's entry.
 pub(super) fn store(view: &mut View<'_>, value: &[u8]) -> Result<Vec<u8>, NodeError> {
     let mut entry = Vec::with_capacity(1 + value.len().min(IN_LEAF_MAX));
     if value.len() <= IN_LEAF_MAX {

@@ -1,10 +1,9 @@
 //! Tables of rows for nodes, closely or loosely coupled: typed and dynamic rows in trees whose pages all nodes lock, so
 //! that each node's index is the others' index, too.
 //!
-//! Everything here is done by a node's own transactions, as reads and changes of pages: it is atomic, durable and
-//! recovered with them, and serializable because page locks are kept until the transaction is durable (strict
-//! two-phase locking over all nodes). A range is safe from rows that come into it, since all leaves that it
-//! could be in are locked.
+//! A node's own transactions do everything here, as reads and changes of pages. So it is atomic, durable and recovered
+//! with them. It is serializable because page locks are kept until the transaction is durable (strict two-phase locking
+//! over all nodes). A range is safe from rows that come into it, since all leaves that it could be in are locked.
 //!
 //! ```text
 //! page 0          head: magic, version, the catalogue's root, how many pages were given out
@@ -17,8 +16,8 @@
 //!
 //! - `access`: what is asked of a transaction; `view`, `arena`: the pages that one operation works on;
 //! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
-//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `known`: all of
-//!   them, and what a node keeps of that; `dropping`: of those that go;
+//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: the definitions of tables; `known`:
+//!   all of them, and those that a node keeps; `dropping`: of dropped ones;
 //! - `store`: all of it as a store of rows, with the constraints and changes of schemas that all stores have;
 //! - `node`, `handle`, `records`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
 //!   journal's rows from files; `check`: whether all is sound;
@@ -29,10 +28,10 @@
 //!
 //! A database's pages are used by number, or hold tables: who writes pages by number writes into the tables.
 //!
-//! Bounds (I10): a key has at most [`KEY_BYTES_MAX`] bytes as it is encoded; a row and a transaction what the
-//! redo ring takes ([`NodeError::TransactionTooLarge`]), so an index is built, and a column widened, of tables alone that a
-//! transaction can rewrite. Journals cannot be dropped, and of a table that was dropped a page for each tree stays. To count
-//! is to read all leaves. A schema change waits for all transactions that use tables.
+//! Bounds (I10): an encoded key has at most [`KEY_BYTES_MAX`] bytes. The redo ring bounds a row and a transaction
+//! ([`NodeError::TransactionTooLarge`]). So an index is built, and a column widened, only of tables that a transaction
+//! can rewrite. Journals cannot be dropped, and of a table that was dropped a page for each tree stays. To count is to
+//! read all leaves. A schema change waits for all transactions that use tables.
 //!
 //! Source: GEM paper, section 3 (page locks over all nodes, read authorisations, by which hot inner pages of a tree
 //! are locked without GEM); DASDBS paper, section 2 (the tree).

@@ -1,4 +1,4 @@
-//! What a node does with tables and journals, whatever its coupling: they are opened by name, looked through, read.
+//! The operations of a node on tables and journals, of any coupling: they are opened by name, examined, read.
 
 use super::super::NodeError;
 use super::super::running::{self, Runs};
@@ -17,13 +17,13 @@ use sardonyx_storage::journal::JournalPosition;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// What runs a node's transactions; nothing to others.
+/// The runner of a node's transactions; opaque to others.
 #[derive(Debug)]
 pub struct Seated<'a>(pub(in crate::node) &'a dyn Runs);
 
 /// A node that runs transactions; only nodes of this crate are that.
 pub trait Seat {
-    /// What runs them.
+    /// The runner.
     #[doc(hidden)]
     fn member(&self) -> Seated<'_>;
 }
@@ -71,9 +71,9 @@ pub trait TableNode: Seat {
         })
     }
 
-    /// Drops a table. Returns false if there is none of this name. Transactions that use it are waited for; who uses a
-    /// handle of it later is told so ([`NodeError::Dropped`]), also when there is another table of its name. The pages
-    /// go back in many small transactions, which the next drop goes on with if this process dies.
+    /// Drops a table. Returns false if there is none of this name. Transactions that use it are waited for. A later use
+    /// of a handle of it returns [`NodeError::Dropped`], also if another table has its name. The pages go back in many
+    /// small transactions, which the next drop goes on with if this process dies.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if it is a journal; [`NodeError::PagesFull`]: for a moment a page more is needed for each of
@@ -85,7 +85,7 @@ pub trait TableNode: Seat {
     /// The names of all tables.
     ///
     /// # Errors
-    /// Those of [`TableNode::run`].
+    /// The errors of [`TableNode::run`].
     fn table_names(&self) -> Result<Vec<String>, NodeError> {
         running::run(self.member().0, |tx| {
             let mut names: Vec<_> = Tables::of(tx)?
@@ -113,7 +113,7 @@ pub trait TableNode: Seat {
     }
 
     /// The rows of a journal at the positions of a range that are durable now, of all nodes, in the order in which
-    /// their transactions committed. Nobody waits for who reads.
+    /// their transactions committed. Reading delays no transaction.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if the handle is another database's; [`NodeError::Journal`] if the database keeps no rows.

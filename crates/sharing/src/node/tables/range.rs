@@ -42,7 +42,7 @@ impl OwnedRow {
         self.info.record_of(&self.bytes)
     }
 
-    /// What its columns are.
+    /// Its columns.
     pub fn schema(&self) -> &Arc<Schema> {
         self.info.format.schema()
     }
@@ -94,11 +94,11 @@ struct By {
     is_primary: bool,
 }
 
-/// Where in a range of keys one is, from both ends.
+/// The position in a range of keys, from both ends.
 pub(super) struct Walk {
     info: Arc<TableInfo>,
     by: By,
-    /// What was not read yet.
+    /// The keys not read yet.
     keys: Keys,
     piece: usize,
     front: VecDeque<Entry>,
@@ -201,7 +201,7 @@ impl Walk {
     }
 }
 
-/// Rows of a range of keys, from both ends. An error is told once: it is the end.
+/// Rows of a range of keys, from both ends. An error is returned once: it is the end.
 pub struct NodeRange<'t, 'a, T> {
     transaction: &'t mut Transaction<'a>,
     walk: Walk,

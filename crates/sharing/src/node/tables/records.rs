@@ -63,7 +63,7 @@ impl Transaction<'_> {
     /// The record with this key.
     ///
     /// # Errors
-    /// Those of [`Transaction::read`].
+    /// The errors of [`Transaction::read`].
     pub fn get<R: Record>(
         &mut self,
         table: Table<R>,
@@ -76,7 +76,7 @@ impl Transaction<'_> {
     /// read a record first and change it later are a deadlock, of which one is run again.
     ///
     /// # Errors
-    /// Those of [`Transaction::read`].
+    /// The errors of [`Transaction::read`].
     pub fn get_to_change<R: Record>(
         &mut self,
         table: Table<R>,
@@ -115,7 +115,7 @@ impl Transaction<'_> {
     /// get their defaults. Returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`Transaction::insert`], but for a duplicate.
+    /// The errors of [`Transaction::insert`], except a duplicate.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, NodeError> {
         let info = self.table_of(table)?;
         Ok(self.tables()?.put_record(&info, record)?)
@@ -151,8 +151,8 @@ impl Transaction<'_> {
 
 impl<'a> Transaction<'a> {
     /// The records whose keys are in a range, in the keys' order; from both ends. Keys are the values of the key's
-    /// columns, or of the first ones: a bound of fewer stands for all keys that begin with them. What was read
-    /// is locked, and so are the gaps between.
+    /// columns, or of the first ones: a bound of fewer matches all keys that begin with them. The rows read are locked,
+    /// and so are the gaps between.
     ///
     /// # Errors
     /// [`NodeError::Rows`] if these are no values of the key's columns; of each record, those of
@@ -182,10 +182,10 @@ impl<'a> Transaction<'a> {
         self.range::<R, u64>(table, ..)
     }
 
-    /// How many records there are. All leaves are read, and locked.
+    /// The number of records. All leaves are read, and locked.
     ///
     /// # Errors
-    /// Those of [`Transaction::read`].
+    /// The errors of [`Transaction::read`].
     pub fn count<R: Record>(&mut self, table: Table<R>) -> Result<u64, NodeError> {
         let info = self.table_of(table)?;
         Ok(self.tables()?.count_rows(info.number)?)

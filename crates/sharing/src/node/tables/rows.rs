@@ -35,7 +35,7 @@ impl<'a> Transaction<'a> {
 }
 
 impl<'a> NodeRows<'_, 'a> {
-    /// What the rows are.
+    /// The rows' columns.
     pub fn schema(&self) -> &Arc<Schema> {
         self.info.format.schema()
     }
@@ -84,10 +84,10 @@ impl<'a> NodeRows<'_, 'a> {
         ))
     }
 
-    /// How many rows there are. All leaves are read, and locked.
+    /// The number of rows. All leaves are read, and locked.
     ///
     /// # Errors
-    /// Those of [`Transaction::read`].
+    /// The errors of [`Transaction::read`].
     pub fn count(&mut self) -> Result<u64, NodeError> {
         let number = self.info.number;
         Ok(self.transaction.tables()?.count_rows(number)?)
@@ -97,7 +97,7 @@ impl<'a> NodeRows<'_, 'a> {
     ///
     /// # Errors
     /// [`NodeError::Rows`]: there is a row with its key; a value does not fit its column, or the row a condition; a
-    /// column is missing or unknown. Nothing has changed then. Those of [`Transaction::insert`].
+    /// column is missing or unknown. Nothing has changed then. The errors of [`Transaction::insert`].
     pub fn insert(&mut self, values: &[(&str, Value)]) -> Result<(), NodeError> {
         Ok(self.stored()?.insert(values)?)
     }
@@ -105,7 +105,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// Inserts a row of columns by number.
     ///
     /// # Errors
-    /// Those of [`NodeRows::insert`].
+    /// The errors of [`NodeRows::insert`].
     pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), NodeError> {
         Ok(self.stored()?.insert_row(row)?)
     }
@@ -114,7 +114,7 @@ impl<'a> NodeRows<'_, 'a> {
     /// not named the defaults, too. Returns whether there was one.
     ///
     /// # Errors
-    /// Those of [`NodeRows::insert`], but for a duplicate.
+    /// The errors of [`NodeRows::insert`], except a duplicate.
     pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, NodeError> {
         Ok(self.stored()?.put(values)?)
     }

@@ -1,12 +1,11 @@
 //! Pages given out and taken back, in pages.
 //!
-//! Each slot has a pool: a page that names the rest of an extent from which its node takes pages, and lists pages
-//! that were given back to it. So nodes that grow trees at the same time meet in the head only when one of them needs
+//! Each slot has a pool: a page that names the rest of an extent from which its node takes pages, and lists pages that
+//! were given back to it. So nodes that grow trees at the same time meet in the head only when one of them needs
 //! another extent, and a transaction locks its own node's pool alone. A pool is the slot's, not a node's: what a node
-//! that died had taken and not used the slot's next one has. When nothing was left that nobody has, whoever needs a
-//! page takes it from any pool; so no page is lost, whoever dies or leaves. Which slot a node has is of no consequence
-//! but for waiting: a pool is a page that is locked until the transaction is durable, so two nodes with one slot take
-//! turns.
+//! that died had taken and not used the slot's next one has. When no unused page is left, a node that needs a page
+//! takes it from any pool. So no page is lost when a node dies or leaves. The slot of a node matters only for waiting.
+//! A pool is a page that is locked until the transaction is durable, so two nodes with one slot take turns.
 //!
 //! | bytes | of page 0, the head |
 //! | --- | --- |
@@ -76,7 +75,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// What page 0 says; `None`: there are no tables yet.
+    /// The contents of page 0; `None`: no tables yet.
     pub fn read(view: &View<'_>, mode: LockMode) -> Result<Option<Head>, NodeError> {
         let bytes = view.page(HEAD, mode)?;
         if bytes[..32] == [0; 32] {
@@ -179,7 +178,7 @@ pub(super) fn mark(view: &mut View<'_>, root: u32) -> Result<(), NodeError> {
     head.write(view)
 }
 
-/// Whether a page is a mark.
+/// True if a page is a mark.
 pub(super) fn is_marked(bytes: &Page) -> bool {
     bytes[..4] == MARK
 }
@@ -280,7 +279,7 @@ fn take(view: &mut View<'_>, slot: usize) -> Result<Option<u32>, NodeError> {
     Ok(Some(page))
 }
 
-/// Whether a page can be one of a pool's.
+/// Checks that a page can be one of a pool's.
 fn check_given(view: &View<'_>, by: u64, page: u64) -> Result<(), NodeError> {
     if page < PAGES_MIN {
         return Err(damaged(PageId(by), 4, "a page that no pool has").into());

@@ -1,5 +1,5 @@
-//! Transfers between pages that all nodes use. A transaction adds an amount to an account, a teller and a branch, and to
-//! the worker's own page, where it counts, too: so the sums over each are equal if none is there by halves.
+//! Transfers between pages that all nodes use. A transaction adds an amount to an account, a teller and a branch, and
+//! to the worker's own page, where it counts, too. So the sums over each are equal if every transaction is whole.
 
 use crate::node::{NodeError, TableNode};
 use sardonyx_base::random::Random;
@@ -14,7 +14,7 @@ pub fn value(bytes: &[u8]) -> i64 {
     i64::from_le_bytes(bytes[..8].try_into().unwrap())
 }
 
-/// How many transfers a worker has done.
+/// The number of a worker's transfers.
 pub fn count(node: &impl TableNode, worker: u64) -> u64 {
     value(&node.run(|tx| tx.read(OWN + worker, 0..8)).unwrap()) as u64
 }

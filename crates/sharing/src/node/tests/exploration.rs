@@ -3,7 +3,7 @@
 use super::world::World;
 use crate::protocol::UpdateStrategy;
 
-/// What a number of seeds has seen.
+/// The events in a number of seeds.
 #[derive(Debug, Default)]
 struct Seen {
     committed: u32,
@@ -126,7 +126,7 @@ fn i9_many_seeds_of_rows() {
     assert!(seen.died > died, "{seen:?}");
 }
 
-/// A copy that the machine had been told of was replaced before it was granted.
+/// A copy that the machine knew was replaced before it was granted.
 #[test]
 fn a_copy_that_was_found_stays_until_it_is_granted() {
     explore(101_745, true);

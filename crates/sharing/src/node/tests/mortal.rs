@@ -1,10 +1,10 @@
 //! Nodes that die at any step: the steps of a thread are counted, and at the one that was chosen it panics with
-//! [`Killed`]. What the node had in shared memory stays as it is then, as when a process is killed.
+//! [`Killed`]. The node's shared memory stays as it is then, as when a process is killed.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a node that is killed panics with.
+/// The panic of a node that is killed.
 #[derive(Debug)]
 pub struct Killed;
 

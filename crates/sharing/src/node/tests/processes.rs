@@ -17,7 +17,7 @@ const UPDATE: &str = "SARDONYX_TEST_NODES_UPDATE";
 
 pub const WORKERS: usize = 3;
 const KILLS: u64 = 9;
-/// Transactions of a worker that nobody kills.
+/// Transactions of a worker that is not killed.
 const TRANSACTIONS: u64 = 120;
 
 fn options(memory: &Path, update: UpdateStrategy) -> NodeOptions {
@@ -37,7 +37,7 @@ fn options(memory: &Path, update: UpdateStrategy) -> NodeOptions {
     }
 }
 
-/// What a worker was told.
+/// The answers that a worker got.
 pub struct Told {
     pub directory: PathBuf,
     pub options: NodeOptions,

@@ -1,5 +1,5 @@
-//! Processes that are killed, and what they have acknowledged, witnessed from outside: a worker writes each count into a
-//! pipe when its transaction has returned, and who reads that kills the worker.
+//! Processes that are killed, and their acknowledgements, witnessed from outside. A worker writes each count into a
+//! pipe when its transaction has returned, and the process that reads that kills the worker.
 //!
 //! Another process is this test binary again, with a test of its own.
 
@@ -70,7 +70,7 @@ impl Witnessed {
         true
     }
 
-    /// Kills a worker a moment later, wherever it is then. What it has said before counts.
+    /// Kills a worker a moment later, wherever it is then. Its earlier reports count.
     pub fn kill_soon(mut self, random: &mut Random, witnessed: &mut u64) {
         for _ in 0..random.below(400) {
             std::hint::spin_loop();
@@ -97,7 +97,7 @@ impl Witnessed {
     }
 }
 
-/// Where a process says what is witnessed: not where the test harness prints.
+/// The output for witnessed reports: not that of the test harness.
 pub fn said() -> File {
     File::create("/proc/self/fd/1").unwrap()
 }

@@ -2,7 +2,7 @@
 //!
 //! The shells, the shared memory, the log and its driver are the real ones; the disk is simulated. A transaction
 //! has happened when the ring's tail has passed it. Every page that a transaction is granted is compared, byte
-//! by byte, with the truth; so an update that is lost, seen too early or half there is seen at once.
+//! by byte, with the truth. So an update that is lost, seen too early or only half visible is detected at once.
 
 use super::mortal::mortal;
 use crate::node::commit::CommitLog;
@@ -32,7 +32,7 @@ const ACTIVE: usize = 3;
 
 pub(in crate::node) type Page = Vec<u8>;
 
-/// How far a transaction is.
+/// The stage of a transaction.
 #[derive(Clone, Debug)]
 pub(in crate::node) enum Stage {
     Ask,
@@ -48,7 +48,7 @@ pub(in crate::node) struct Script {
     pub stage: Stage,
     /// The pages that it has changed, as they are then.
     pub changed: BTreeMap<PageId, Page>,
-    /// What it does to rows, instead of pages.
+    /// Its operations on rows, instead of pages.
     pub rows: Option<RowScript>,
 }
 
@@ -70,7 +70,7 @@ pub struct World {
     pub victims: u32,
     /// Pages that nodes asked each other for.
     pub asked_for: u64,
-    /// Whether nodes may be killed.
+    /// True if nodes may be killed.
     pub kills: bool,
     /// Transactions that gave up while they waited, where they may.
     pub gave_up: Option<u32>,
@@ -562,7 +562,7 @@ impl World {
         }
     }
 
-    /// All nodes are gone, and the database is opened again.
+    /// After the end of all nodes, opens the database again and checks it.
     pub fn check_reopened(mut self) {
         self.nodes.clear();
         let World {

@@ -1,6 +1,6 @@
-//! How a node carries out its operations on entries: one at a time per entry, read, change, swap,
-//! and again if the swap fails; then what follows from the result. Here the accesses are asked for and answered
-//! later; a shell that answers them at once has a way of its own to these steps ([`synchronous`](super::synchronous)).
+//! A node's operations on entries: one at a time per entry, read, change, swap, and again if the swap fails; then the
+//! effects of the result. Here the accesses are asked for and answered later; a shell that answers them at once has a
+//! way of its own to these steps ([`synchronous`](super::synchronous)).
 
 use super::GemLocking;
 use super::operation::{Effects, Operation, Standing, Writing};
@@ -76,12 +76,12 @@ impl GemLocking {
         }
     }
 
-    /// What an operation turns out to be when its turn comes; `None` if there is nothing to do.
+    /// The operation as it is when its turn comes; `None` if nothing is to be done.
     #[inline]
     pub(super) fn prepare(&mut self, page: PageId, operation: Operation) -> Option<Operation> {
         match operation {
             Operation::WriteTurn => {
-                // Who has the turn must pass it on if it has nothing to write, by the entry as it is now.
+                // A node that has the turn must pass it on if it has nothing to write, by the present entry.
                 self.remembered.remove(&page);
                 let replacing = self.replacing.remove(&page).map(Operation::Replace);
                 let recovering = self.recovering.remove(&page).into_iter().flatten();
@@ -141,7 +141,7 @@ impl GemLocking {
         }
     }
 
-    /// Whether a node keeps the entry that it has written.
+    /// True if a node keeps the entry that it has written.
     pub(super) fn is_to_be_remembered(&self, entry: &Entry) -> bool {
         self.options.remembered_entries && entry.owner == Some(self.home.node)
     }
@@ -265,9 +265,9 @@ impl GemLocking {
         }
     }
 
-    /// How a request stands with the node's read authorisation; `None` if that grants it, or if the
-    /// transaction has ended. What is decided here holds until the swap: a node that is about to
-    /// give its authorisation up grants no more by it.
+    /// The state of a request under the node's read authorisation; `None` if that grants it, or if the transaction has
+    /// ended. The decision holds until the swap: a node that is about to give its authorisation up grants no more by
+    /// it.
     #[inline]
     pub(super) fn standing(
         &mut self,
@@ -399,8 +399,8 @@ impl GemLocking {
         }
     }
 
-    /// A transaction of this node holds a lock for which it waited. If it waits for more than that,
-    /// the news is old: it was found out by a recovery, and the transaction has gone on.
+    /// A transaction of this node holds a lock for which it waited. If it waits for more than that, the news is old: a
+    /// recovery has found it, and the transaction has continued.
     pub(super) fn woken(
         &mut self,
         transaction: TransactionId,

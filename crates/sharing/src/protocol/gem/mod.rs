@@ -1,44 +1,41 @@
 //! GEM locking: concurrency and coherency control by a global lock table in shared memory
 //! (GEM paper, sections 2 and 3.2).
 //!
-//! Every lock request and release of a node is an operation on the page's [`Entry`]: read it (one
-//! access), change it in main memory, write it back by Compare&Swap (one access); if another node
-//! was faster, again. A node does one operation at a time on an entry, in order of arrival, so a
-//! release is never before its request, and what one operation has learned the next one knows.
+//! Every lock request and release of a node is an operation on the page's [`Entry`]. It reads the entry (one access),
+//! changes it in main memory, and writes it back by Compare&Swap (one access); if another node was faster, again. A
+//! node does one operation at a time on an entry, in order of arrival. So a release is never before its request, and
+//! each operation knows the results of the one before.
 //!
-//! *Concurrency.* Who gives back a lock grants it to those who waited, in the same swap. A woken
-//! transaction of its own node is told directly, one of another node by a short message.
+//! *Concurrency.* The node that releases a lock grants it to the waiting ones, in the same swap. A woken transaction of
+//! its own node is notified directly, one of another node by a short message.
 //!
-//! *Coherency.* The entry's PSN tells at the grant whether the node's copy is the newest. With
-//! FORCE the newest is always on storage. With NOFORCE the node that modified the page last is its
-//! owner; others ask it by a message, and it sends the page in a long one, or across GEM: it writes
-//! the page there and says so by a short one ([`PageTransfer`]). When the owner has written the page out, it adapts the entry;
-//! who asks it between, and finds the page gone from its buffer, reads it from storage.
+//! *Coherency.* The entry's PSN tells at the grant whether the node's copy is the newest. With FORCE the newest is
+//! always on storage. With NOFORCE the node that modified the page last is its owner. Others request it by a message,
+//! and it sends the page in a long one. Or it sends it across GEM: it writes the page there and announces that by a
+//! short one ([`PageTransfer`]). When the owner has written the page out, it adapts the entry. A node that requests the
+//! page in between, and gets none from the owner's buffer, reads it from storage.
 //!
-//! *Replacement.* Before a node writes a page out it marks the entry as being written, so that no
-//! other node, which has modified the page since, writes at the same time: the slower one, with the
-//! older version, might come last. A node that finds the mark remembers itself in the entry, and is
-//! told when the write is done.
+//! *Replacement.* Before a node writes a page out it marks the entry as being written. So no other node, which has
+//! modified the page since, writes at the same time: the slower one, with the older version, might come last. A node
+//! that finds the mark notes itself in the entry, and is notified when the write is done.
 //!
-//! Mark and end of a write are two changes of the entry, four accesses. With *remembered entries* they
-//! are two: a node keeps an entry that it has written as long as it owns the page, and swaps on that
-//! copy's version without reading GEM again. The swap succeeds only if nobody has changed the entry
-//! since, and then the copy is what a read would have given: so every entry goes through the same
-//! states in the same order, and what protects storage does not change. If it fails the entry is
-//! read, as after any failed swap.
+//! Mark and end of a write are two changes of the entry, four accesses. With *remembered entries* they are two: a node
+//! keeps an entry that it has written as long as it owns the page. It swaps on that copy's version without reading GEM
+//! again. The swap succeeds only if the entry has not changed since, and then a read would have given the copy. So
+//! every entry goes through the same states in the same order, and the protection of storage is the same. If it fails
+//! the entry is read, as after any failed swap.
 //!
-//! *Read authorisation* (an option; the GEM paper's refinement of section 2). When a read lock is
-//! granted and nobody waits, the node instead of the transaction becomes its holder, and grants
-//! further read locks on the page itself, with no access to GEM: its copy of the page cannot become
-//! invalid meanwhile. A writer waits for such a node as for any reader; it tells the node once,
-//! which then grants no more, and gives the lock back when its last reader has ended.
+//! *Read authorisation* (an option; the GEM paper's refinement of section 2). When a read lock is granted and no
+//! transaction waits, the node instead of the transaction becomes its holder. It grants further read locks on the page
+//! itself, with no access to GEM: its copy of the page cannot become invalid meanwhile. A writer waits for such a node
+//! as for any reader. It asks the node once, which then grants no more, and releases the lock when its last reader has
+//! ended.
 //!
-//! *Failure of a node.* Its locks and its ownership stay in the entries, and keep others from what
-//! only its log knows. A survivor reads the log and goes over all entries: it marks one as being
-//! written, brings the newest version to storage, and then frees what the failed node held. What
-//! the node may have changed in the entry without telling anybody, the recovery tells again; after
-//! it every survivor looks after its waiting transactions. The failed node never comes back under
-//! its old [`NodeId`]: late messages and entries still name that one.
+//! *Failure of a node.* Its locks and its ownership stay in the entries, and keep others from what only its log knows.
+//! A survivor reads the log and goes over all entries: it marks one as being written, brings the newest version to
+//! storage, and then frees what the failed node held. The recovery sends the notifications again that the node may have
+//! owed after a change of the entry. After it, every survivor looks after its waiting transactions. The failed node
+//! never comes back under its old [`NodeId`]: late messages and entries still name that one.
 //!
 //! [`Entry`]: super::Entry
 
@@ -60,17 +57,17 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use works::Works;
 
-/// How GEM locking is to work.
+/// The options of GEM locking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GemOptions {
     /// When modified pages reach storage.
     pub update: UpdateStrategy,
-    /// Whether nodes are authorised to grant read locks themselves.
+    /// True if nodes are authorised to grant read locks themselves.
     pub read_authorisation: bool,
-    /// How a page comes from its owner to another node.
+    /// The way of a page from its owner to another node.
     pub page_transfer: PageTransfer,
-    /// Whether a node keeps the entries of pages that it owns in main memory, and writes a page back
-    /// without reading its entry from GEM.
+    /// True if a node keeps the entries of pages that it owns in main memory, and writes a page back without reading
+    /// its entry from GEM.
     pub remembered_entries: bool,
 }
 
@@ -85,7 +82,7 @@ pub struct GemLocking {
     arrived: VecDeque<(PageId, Operation)>,
     /// The entry at work, to be used again: then.
     spare_entry: Option<Box<Entry>>,
-    /// What follows from an operation, to be used again: it is large, and there is one for each entry at work.
+    /// The effects of an operation, to be used again: they are large, and each entry at work has some.
     #[allow(clippy::vec_box, reason = "they go from here to the works and back")]
     spare_effects: Vec<Box<Effects>>,
     /// Ended transactions, with the number of entries still to be released.
@@ -162,7 +159,7 @@ impl Protocol for GemLocking {
                 self.enqueue(page, Operation::Recovered(node, psn), outputs);
             }
             Input::NodeRecovered { node } => self.node_recovered(node, outputs),
-            // Nobody has an authority.
+            // No node has an authority.
             Input::Assigned(_) | Input::PartRecovered { .. } => {}
         }
         Ok(())

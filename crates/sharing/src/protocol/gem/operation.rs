@@ -1,4 +1,4 @@
-//! What is done to an entry of the global lock table between reading and writing it back.
+//! The changes of an entry of the global lock table between reading and writing it back.
 //!
 //! An operation changes a copy of the entry in main memory and says what follows from it
 //! ([`Effects`]); it follows only if the Compare&Swap succeeds. If not, the operation is done again
@@ -29,7 +29,7 @@ pub(super) enum Operation {
     WriteTurn,
     /// Another node wants the read authorisation to end.
     Revoke,
-    /// End the read authorisation, as nobody uses it.
+    /// End the read authorisation, which is not used.
     GiveUp,
     /// See whether a grant or an owner has changed unheard, as its messenger has died.
     Recheck(TransactionId),
@@ -41,7 +41,7 @@ pub(super) enum Operation {
     Probe(Box<Probe>, TransactionId),
 }
 
-/// What becomes of a wish to write the page to storage.
+/// The result of a request to write the page to storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writing {
     /// It may begin.
@@ -52,39 +52,39 @@ pub(super) enum Writing {
     Never,
 }
 
-/// What follows when the changed entry is in GEM.
+/// The effects of the changed entry when it is in GEM.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Effects {
     /// Of a request.
     pub answer: Option<Answer>,
     /// The lock was given to the node, for its readers, instead of the transaction.
     pub authorised: bool,
-    /// The node's authorisation is gone from the entry.
+    /// The entry has the node's authorisation no more.
     pub gives_up: bool,
     /// The transaction's read lock has moved from the authorisation to the entry.
     pub registered: bool,
     /// Transactions that have what they waited for.
     pub woken: SmallVec<[TransactionId; 2]>,
-    /// What each of these holds now.
+    /// The present mode of each of these.
     pub modes: SmallVec<[LockMode; 2]>,
     /// Nodes that are to give up their authorisations.
     pub revoke: SmallVec<[NodeId; 2]>,
-    /// A node to be told that it may try again to write.
+    /// A node that may try again to write.
     pub write_turn: Option<NodeId>,
     /// The transaction waits no more, as a victim.
     pub cancelled: bool,
     /// Of a wish to write.
     pub writing: Option<Writing>,
-    /// Who writes it now.
+    /// The node that writes it now.
     pub writer: Option<NodeId>,
     /// The page's newest version.
     pub psn: Psn,
-    /// Who may have it in its buffer only.
+    /// The node that may have it in its buffer only.
     pub owner: Option<NodeId>,
 }
 
 impl Effects {
-    /// Whether somebody besides the one who asked is to be told.
+    /// True if a node or transaction besides the requesting one must be notified.
     #[inline]
     pub(super) fn concern_others(&self) -> bool {
         !self.woken.is_empty() || !self.revoke.is_empty() || self.write_turn.is_some()
@@ -117,7 +117,7 @@ impl Effects {
     }
 }
 
-/// How a request stands with the node's own read authorisation.
+/// The state of a request under the node's own read authorisation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
     /// Ask for an authorisation if the entry allows it.
@@ -128,7 +128,7 @@ pub(super) struct Standing {
     pub gives_up: bool,
 }
 
-/// Where granted owners are collected; only transactions ever wait.
+/// Collects granted owners; only transactions ever wait.
 struct Woken<'a>(&'a mut SmallVec<[TransactionId; 2]>);
 
 impl Extend<LockOwner> for Woken<'_> {
@@ -248,9 +248,9 @@ impl Entry {
         effects.gives_up = true;
     }
 
-    /// The node wants to write its copy to storage. Only the owner of the newest version may, and
-    /// only one node at a time: a write that began earlier and is slow would put its older version
-    /// over the newer one. Who has to wait is remembered, and told when the write is done.
+    /// The node wants to write its copy to storage. Only the owner of the newest version may, and only one node at
+    /// a time. A write that began earlier and is slow would put its older version over the newer one. A node that
+    /// has to wait is noted, and notified when the write is done.
     pub(super) fn replace(
         &mut self,
         node: NodeId,
@@ -274,8 +274,8 @@ impl Entry {
         effects.writing = Some(writing);
     }
 
-    /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out
-    /// that it has nothing to write any more, passes its turn on.
+    /// If no node writes, the next waiting one is notified. That one tries again, and if it turns out that it has
+    /// nothing to write any more, passes its turn on.
     fn pass_turn(&mut self, dead: &IntegerSet<NodeId>, effects: &mut Effects) {
         self.next_writers.retain(|waiting| !dead.contains(waiting));
         if self.writing.is_none() && !self.next_writers.is_empty() {
@@ -283,8 +283,7 @@ impl Entry {
         }
     }
 
-    /// The node has written its copy to storage. Unless there is a newer version, nobody owns the
-    /// page any more.
+    /// The node has written its copy to storage. Unless a newer version exists, the page has no owner any more.
     pub(super) fn written_back(
         &mut self,
         node: NodeId,
@@ -301,7 +300,7 @@ impl Entry {
         }
     }
 
-    /// Whether the failed node may have left something here: a lock, the newest version, a write.
+    /// True if the failed node may have left something here: a lock, the newest version, a write.
     pub(super) fn concerns(&self, failed: NodeId) -> bool {
         self.owner == Some(failed)
             || self.writing == Some(failed)
@@ -311,9 +310,9 @@ impl Entry {
             || self.is_locked_by(failed)
     }
 
-    /// `node` wants to bring the failed node's newest version to storage, as the page's only
-    /// writer. Returns whether it may now; else it is told when the present writer is done. `dead`
-    /// are the nodes whose writes will never be done.
+    /// `node` wants to bring the failed node's newest version to storage, as the page's only writer. Returns true
+    /// if it may now; else it is notified when the present writer is done. `dead` are the nodes whose writes will
+    /// never be done.
     pub(super) fn recover(
         &mut self,
         node: NodeId,
@@ -331,11 +330,11 @@ impl Entry {
         });
     }
 
-    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one:
-    /// frees what that node held. What it may have begun to say and not said is said again.
+    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one: frees what that
+    /// node held. Notifications that it may have owed are sent again.
     ///
-    /// A version above the entry's is the failed node's if nobody else has the page locked for writing; else it is
-    /// that one's, whose release makes it the entry's.
+    /// A version above the entry's is the failed node's if no other node has the page locked for writing. Else it
+    /// is that one's, whose release makes it the entry's.
     ///
     /// # Panics
     /// If the failed node owned a newer version: then not all of its log was read.

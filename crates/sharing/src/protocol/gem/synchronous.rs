@@ -1,10 +1,10 @@
-//! Operations on entries for a shell whose accesses are answered at once ([`EntryStore`]): GEM "is accessed
+//! Operations on entries for a shell whose accesses are answered at once ([`EntryStore`]). GEM "is accessed
 //! synchronously, since its accesses take less time than a change of process" (GEM paper, section 2).
 //!
-//! Each operation is read, change and swap without a pause, in order of arrival. So none finds another one under way,
-//! and what stands between the accesses of a shell that answers later ([`access`](super::access)) is not needed: places
-//! for what is under way, and inputs and outputs with entries. What is done to an entry, and what follows from it, are
-//! the same functions.
+//! Each operation is read, change and swap without a pause, in order of arrival. So none finds another one under way.
+//! The parts between the accesses of a shell that answers later ([`access`](super::access)) are not needed: places for
+//! accesses under way, and inputs and outputs with entries. The changes of an entry, and their effects, are the same
+//! functions.
 
 use super::GemLocking;
 use super::operation::Operation;

@@ -1,7 +1,7 @@
 //! The operations of a node on entries, by page: what is under way for each, and what waits.
 //!
-//! A lock that nobody else wants makes two of these come and go, so they are kept in places that are used again,
-//! and the one that was used last is found without looking for it.
+//! A lock without other users makes two of these come and go. So they are kept in places that are used again,
+//! and the last used one is found without a search.
 
 use super::operation::{Effects, Operation};
 use crate::protocol::{Entry, PageId};
@@ -17,7 +17,7 @@ pub(super) struct Work {
     /// The entry as it will be then, if it is to be remembered.
     pub swapped: Option<Box<Entry>>,
     pub waiting: SmallVec<[Operation; 2]>,
-    /// What is being read may be older than a recovery: it is to be read again.
+    /// The entry being read may be older than a recovery: it is to be read again.
     pub reads_again: bool,
 }
 
@@ -42,7 +42,7 @@ impl Works {
         Some(place)
     }
 
-    /// What is under way on an entry.
+    /// The work under way on an entry.
     #[inline]
     pub fn get_mut(&mut self, page: PageId) -> Option<&mut Work> {
         let place = self.place(page)?;

@@ -2,8 +2,8 @@
 //! and when it goes back.
 //!
 //! The lock table has one read lock of the node instead of its readers'. So an authorisation is
-//! given up exactly once, and only when nobody reads under it but the transaction whose request
-//! gives it up; that request brings its read lock into the table.
+//! given up exactly once, and only when its only reader is the transaction whose request gives it
+//! up; that request brings its read lock into the table.
 
 use super::Home;
 use crate::protocol::probe::Step;
@@ -18,7 +18,7 @@ pub(crate) struct Authorisation {
     pub supplier: Option<NodeId>,
     /// This node's transactions that read under it.
     pub readers: SmallVec<[TransactionId; 2]>,
-    /// It is to be given up as soon as nobody reads.
+    /// It is to be given up as soon as it has no reader.
     pub revoked: bool,
 }
 
@@ -68,7 +68,7 @@ impl Home {
         self.authorisations.get(&page)
     }
 
-    /// Who reads under the node's authorisation, as steps of a search.
+    /// The readers under the node's authorisation, as steps of a search.
     pub fn readers(&self, page: PageId) -> impl Iterator<Item = Step> {
         let authorisation = self.authorisations.get(&page).into_iter();
         let readers = authorisation.flat_map(|authorisation| &authorisation.readers);
@@ -83,7 +83,7 @@ impl Home {
             .is_some()
     }
 
-    /// The transaction's read lock is in the lock table now, or gone: it reads under the
+    /// The transaction's read lock is in the lock table now, or released: it reads under the
     /// authorisation no more.
     pub fn stop_reading(&mut self, transaction: TransactionId, page: PageId) {
         if let Some(authorisation) = self.authorisations.get_mut(&page) {
@@ -96,7 +96,7 @@ impl Home {
         }
     }
 
-    /// Whether there is an authorisation under which nobody reads (but `besides`).
+    /// True if an authorisation has no reader (but `besides`).
     pub fn is_unused(&self, page: PageId, besides: Option<TransactionId>) -> bool {
         self.authorisations.get(&page).is_some_and(|authorisation| {
             authorisation
@@ -106,7 +106,7 @@ impl Home {
         })
     }
 
-    /// Whether the authorisation is revoked and nobody reads under it any more.
+    /// True if the authorisation is revoked and has no reader any more.
     pub fn may_give_up(&self, page: PageId) -> bool {
         self.is_unused(page, None) && self.authorisations[&page].revoked
     }

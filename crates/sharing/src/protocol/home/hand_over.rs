@@ -1,8 +1,9 @@
-//! What a node's transactions hold and want when the lock authority for some pages has moved (primary copy locking): the
-//! locks are declared to the new authority, and what was awaited is asked for once more.
+//! The locks and requests of a node's transactions when the lock authority for some pages has moved (primary copy
+//! locking). The locks are declared to the new authority, and awaited ones are requested once more.
 //!
-//! Authorisations end: who read under one has a lock of its own from then on. Where a page is that a transaction has
-//! locked and not yet got is no longer known; the new authority is asked, and answers when the page is on storage.
+//! Authorisations end: who read under one has a lock of its own from then on. Authorisations end: a reader under one
+//! has a lock of its own from then on. The place of a page that a transaction has locked and not yet got is no longer
+//! known. The new authority is asked, and answers when the page is on storage.
 
 use super::{Home, LockState};
 use crate::protocol::message::Declared;
@@ -22,7 +23,7 @@ pub(crate) struct Pending {
 pub(crate) struct HandOver {
     pub held: Vec<Declared>,
     pub pending: Vec<Pending>,
-    /// Whose page was asked for from the former authority.
+    /// The transactions whose pages were requested from the former authority.
     pub fetching: Vec<(TransactionId, PageId)>,
 }
 

@@ -1,13 +1,11 @@
-//! What both protocols do alike for the transactions of their own node: which locks they hold or
-//! want, the node's read authorisations, and from where a transaction that has its lock gets the
-//! page.
+//! The common part of both protocols for the transactions of their own node: the locks that they hold or want, the
+//! node's read authorisations, and the source of the page for a transaction that has its lock.
 //!
-//! A grant names the page's newest version and the node that may have it in its buffer only (the
-//! *supplier*). If the transaction's own node had that version when the lock was asked for, it has
-//! it now ([`PageSource::Copy`]): the shell kept it there, and who could have made a newer one
-//! needed the lock. Otherwise the supplier is asked by a message; and if it does not have the page
-//! any more, then because a write has reached storage: a modified copy leaves a buffer in no other
-//! way. So "missing" means "on storage", and no entry needs to be read again.
+//! A grant names the page's newest version and the node that may have it in its buffer only (the *supplier*). If the
+//! transaction's own node had that version when the lock was requested, it has it now ([`PageSource::Copy`]). The
+//! shell kept it there, and a node needed the lock to make a newer one. Otherwise the supplier gets a message. If it
+//! does not have the page any more, a write has reached storage: a modified copy leaves a buffer in no other way. So
+//! "missing" means "on storage", and no entry needs to be read again.
 //!
 //! If the lock was waited for, another transaction of the same node may have brought the newest
 //! version meanwhile; so the own buffer is asked first, which costs nothing.
@@ -22,7 +20,7 @@ use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn
 use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use smallvec::SmallVec;
 
-/// How far a lock of a transaction has come.
+/// The progress of a transaction's lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockState {
     /// Asked for, no answer yet.
@@ -33,12 +31,12 @@ pub(crate) enum LockState {
     Looking,
     /// Has the lock; the supplier is asked for the page.
     Fetching,
-    /// Has the lock and has been told.
+    /// Has the lock and was notified.
     Granted,
 }
 
 impl LockState {
-    /// Whether the lock is not there yet.
+    /// True if the lock is not granted yet.
     pub(crate) fn is_pending(self) -> bool {
         matches!(self, LockState::Requested | LockState::Waiting)
     }
@@ -47,10 +45,10 @@ impl LockState {
 /// A lock that a transaction of this node holds or wants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
-    /// What is held or wanted.
+    /// The mode held or wanted.
     pub mode: LockMode,
     pub state: LockState,
-    /// What the buffer had when the lock was asked for.
+    /// The version in the buffer when the lock was requested.
     pub cached: Option<Psn>,
     /// The newest version, once it is known.
     pub psn: Psn,
@@ -62,10 +60,10 @@ pub(crate) struct Lock {
     pub converts: bool,
 }
 
-/// What an ended transaction had.
+/// The locks of an ended transaction.
 pub(crate) type Ended = Vec<(PageId, Lock)>;
 
-/// How a lock request stands before any lock table is asked.
+/// The state of a lock request before any lock table is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     /// It has been answered.
@@ -154,7 +152,7 @@ impl Home {
             return Asked::Open;
         }
         self.pages.entry(transaction).or_default().push(page);
-        // Who is not to use an authorisation may join those who do.
+        // A transaction that must not use an authorisation may join those that do.
         let usable = authorised || !self.is_unused(page, None);
         if mode == LockMode::Read && usable && self.read_authorised(transaction, page, outputs) {
             self.counters.authorised += 1;
@@ -163,8 +161,8 @@ impl Home {
         Asked::Open
     }
 
-    /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens
-    /// if it was told already or has ended.
+    /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens if it was notified
+    /// already or has ended.
     #[inline]
     pub fn grant(
         &mut self,
@@ -322,7 +320,7 @@ impl Home {
         }
     }
 
-    /// The request has to wait; the shell is told unless the grant has overtaken the news.
+    /// The request has to wait; the shell is notified unless the grant has overtaken the news.
     pub fn wait(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
         if let Some(lock) = self.locks.get_mut(&(transaction, page))
             && lock.state == LockState::Requested
@@ -332,8 +330,7 @@ impl Home {
         }
     }
 
-    /// Takes the pending request back, as a deadlock's victim. What the transaction held before
-    /// stays.
+    /// Takes the pending request back, as a deadlock's victim. The transaction's earlier locks stay.
     pub fn lose(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
         let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
             return;
@@ -382,7 +379,7 @@ impl Home {
         ended
     }
 
-    /// What [`Home::end`] gave, when it is not needed any more.
+    /// Takes the result of [`Home::end`] back, when it is not needed any more.
     pub fn take_back(&mut self, mut ended: Ended) {
         ended.clear();
         self.spare_ended = ended;
@@ -407,8 +404,8 @@ impl Home {
         stranded
     }
 
-    /// What the entry says after a recovery about where version `psn` is: an answer that was under
-    /// way when the recovery ended may have named the failed node.
+    /// The place of version `psn` in the entry after a recovery: an answer that was under way when the recovery
+    /// ended may have named the failed node.
     pub fn refresh(
         &mut self,
         transaction: TransactionId,
@@ -435,7 +432,7 @@ impl Home {
         }
     }
 
-    /// Whether no transaction holds or wants a lock here.
+    /// True if no transaction holds or wants a lock here.
     pub fn is_idle(&self) -> bool {
         self.locks.is_empty()
     }

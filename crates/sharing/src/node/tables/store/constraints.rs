@@ -1,4 +1,4 @@
-//! What constraints ask of nodes' tables.
+//! The requests of constraints to nodes' tables.
 
 use super::super::catalogue::TableInfo;
 use super::super::entries::{self, Keys};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// How many keys are read at a time.
+/// The number of keys read at a time.
 const PIECE: usize = 256;
 
 fn columns_of(index: &IndexDefinition) -> impl Iterator<Item = usize> + '_ {
@@ -138,7 +138,7 @@ impl ConstrainedRows for NodeTables<'_> {
     }
 
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Key, TableError>> {
-        // Where the next piece begins; `None`: there is none.
+        // The beginning of the next piece; `None`: no piece is left.
         let (mut ready, mut behind) = (VecDeque::new(), Some(None));
         std::iter::from_fn(move || {
             if ready.is_empty()

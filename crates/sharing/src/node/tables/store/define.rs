@@ -25,7 +25,7 @@ use sardonyx_rows::{RowFormat, RowWriter, TableError, WriteRows, check_name};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// How many rows are read at a time.
+/// The number of rows read at a time.
 const PIECE: usize = 256;
 
 fn refused(table: &str) -> impl Fn(SchemaError) -> NodeError + '_ {
@@ -39,7 +39,7 @@ fn refused(table: &str) -> impl Fn(SchemaError) -> NodeError + '_ {
     }
 }
 
-/// Whether two indexes have the same entries.
+/// True if two indexes have the same entries.
 fn is_same_index(one: &IndexDefinition, other: &IndexDefinition) -> bool {
     (&one.key, one.unique) == (&other.key, other.unique)
 }
@@ -58,7 +58,7 @@ impl NodeTables<'_> {
     /// The same of a table of the engine's own.
     ///
     /// # Errors
-    /// Those of [`NodeTables::create_table`], but for the name's.
+    /// The errors of [`NodeTables::create_table`], except the name's.
     #[doc(hidden)]
     pub fn create_any_table(
         &mut self,
@@ -130,7 +130,7 @@ impl NodeTables<'_> {
     /// Deletes all rows of a table at once. The pages go back when the transaction is durable.
     ///
     /// # Errors
-    /// Those of [`NodeTables::drop_table`].
+    /// The errors of [`NodeTables::drop_table`].
     pub fn truncate(&mut self, name: &str) -> Result<(), NodeError> {
         let info = self.table_named(name)?;
         self.check_not_referenced(info.number, name)?;
@@ -166,10 +166,10 @@ impl NodeTables<'_> {
         })
     }
 
-    /// What sessions keep of the catalogue, and of what stands beside it in tables, does not hold any more.
+    /// Invalidates the definitions, and similar contents of tables, that sessions keep.
     ///
     /// # Errors
-    /// Those of [`Transaction::read`](crate::node::Transaction::read).
+    /// The errors of [`Transaction::read`](crate::node::Transaction::read).
     #[doc(hidden)]
     pub fn raise_version(&mut self) -> Result<(), NodeError> {
         self.change(catalogue::raise_version)?;
@@ -273,7 +273,8 @@ impl NodeTables<'_> {
     /// Gives a column of the table of a name a type that has all its values and more. Every row is rewritten.
     ///
     /// # Errors
-    /// Those of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can rewrite.
+    /// The errors of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can
+    /// rewrite.
     pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
         let number = self.table_named(table)?.number;
         NodeTables::whole(self, |this| {
@@ -293,7 +294,8 @@ impl NodeTables<'_> {
     /// Has a column of the table of a name, that has always a value, be null, too. Every row is rewritten.
     ///
     /// # Errors
-    /// Those of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can rewrite.
+    /// The errors of [`DefineRows::rename_column`]; [`Error::Limit`] if the table has more rows than a transaction can
+    /// rewrite.
     pub fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
         let number = self.table_named(table)?.number;
         let schema = self.described(number)?.0;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// How many entries are counted at a time: there are copies of their pages.
+/// The number of entries counted at a time: their pages are copied.
 const PIECE: usize = 4096;
 
 /// An index of a table, to find rows by it.
@@ -23,7 +23,7 @@ pub struct TableIndex<'r, 't> {
 }
 
 impl<'t> NodeTables<'t> {
-    /// How many entries of a tree there are in a range.
+    /// The number of entries of a tree in a range.
     pub(super) fn count(&self, tree: u32, (lower, upper): KeyRange) -> Result<u64, NodeError> {
         let (mut keys, mut all) = (Keys { lower, upper }, 0);
         loop {

@@ -1,10 +1,10 @@
-//! The rows of all tables in a node's transaction, as a store of rows: what is written for any store reads and changes them
-//! by [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows), and constraints are those of all
+//! The rows of all tables in a node's transaction, as a store of rows. Code for any store reads and changes them by
+//! [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows), and constraints are those of all
 //! stores.
 //!
-//! A row's place is its key, as bytes. An operation works on copies of pages ([`View`]) and hands its changes over when it
-//! has succeeded; several that are one have a savepoint of the transaction, to which it goes back. An error of the node goes
-//! through [`TableError::Engine`] and comes out as what it was.
+//! A row's place is its key, as bytes. An operation works on copies of pages ([`View`]) and hands its changes over when
+//! it has succeeded. Several that are one have a savepoint of the transaction, to which it returns. An error of the
+//! node goes through [`TableError::Engine`] and comes out as what it was.
 //!
 //! Invariants: an operation that fails has done nothing; what constraints looked at, rows and gaps, is locked until the
 //! transaction ends, so that they hold whatever other nodes do meanwhile.
@@ -206,7 +206,7 @@ impl<'t> NodeTables<'t> {
         Ok(())
     }
 
-    /// Forgets a mark, and those that were made behind it. What was done since stays.
+    /// Forgets a mark, and those that were made behind it. Later changes stay.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such mark, or not any more.
@@ -217,8 +217,8 @@ impl<'t> NodeTables<'t> {
         Ok(())
     }
 
-    /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. Those with
-    /// notes are checked before it commits, or earlier by [`NodeTables::check_held`].
+    /// References that do not hold are noted from now on, or refused at once again, until the transaction ends. Noted
+    /// ones are checked before it commits, or earlier by [`NodeTables::check_held`].
     pub fn hold_references(&mut self, holds: bool) {
         self.held.hold(holds);
     }
@@ -228,7 +228,7 @@ impl<'t> NodeTables<'t> {
         self.held.references()
     }
 
-    /// Checks held references as the rows now stand, as far as they are due.
+    /// Checks held references against the present rows, as far as they are due.
     ///
     /// # Errors
     /// [`TableError::NoSuchReference`], [`TableError::Referenced`] with the first values that violate one; those of

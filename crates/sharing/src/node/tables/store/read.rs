@@ -79,7 +79,7 @@ impl<'t> ReadRows for NodeTables<'t> {
     }
 }
 
-/// Rows in the order of an index, from both ends. An error is told once: it is the end.
+/// Rows in the order of an index, from both ends. An error is returned once: it is the end.
 pub struct TableRange<'r, 't> {
     tables: &'r NodeTables<'t>,
     walk: Walk,

@@ -1,5 +1,5 @@
-//! Tables that are dropped while others use them: whoever has an older handle is told, nobody is led into another table,
-//! and every page comes back but a mark for each tree; also when who dropped it dies in between.
+//! Tables that are dropped while others use them. The user of an older handle gets an error, and no handle leads into
+//! another table. Every page comes back except a mark for each tree, also if the dropping node dies in between.
 
 use super::place::{Place, on_both};
 use super::verbs::{Account, account};
@@ -107,7 +107,7 @@ fn what_is_left_of_a_drop_is_done_by_the_next<P: Place>() -> Result<(), NodeErro
     Ok(())
 }
 
-/// Those who use a table while it is dropped, and made again, find all of it or none.
+/// Users of a table find it whole or not at all, while it is dropped and made again.
 fn users_of_a_table_that_is_dropped_find_it_whole_or_not<P: Place>() -> Result<(), NodeError> {
     let place = P::new();
     let nodes = [place.join()?, place.join()?, place.join()?];

@@ -1,5 +1,5 @@
-//! Tables of which one refers to the other, changed by several nodes in every order, with deaths at any step: no row is
-//! left whose parent has gone, whoever deletes a parent while others give it children.
+//! Tables of which one refers to the other, changed by several nodes in every order, with deaths at any step. No row
+//! remains whose parent was deleted, also if others give the parent children meanwhile.
 
 use super::rows::{Granted, Step as RowStep, Stored};
 use crate::node::NodeError;

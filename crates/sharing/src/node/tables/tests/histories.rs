@@ -1,5 +1,5 @@
-//! Random verbs by several nodes in turn, of either coupling, beside a `BTreeMap`: what each finds is what all have done
-//! before, whichever node did it; nodes leave and others join, and now and then every page is looked at.
+//! Random verbs by several nodes in turn, of either coupling, beside a `BTreeMap`. Each finds the result of all earlier
+//! verbs of all nodes. Nodes leave and others join, and now and then every page is checked.
 
 use super::place::{Place, on_both};
 use crate::node::{NodeError, TableNode, Transaction};

@@ -117,7 +117,7 @@ fn small() -> StorageOptions {
     }
 }
 
-/// What was durable when reading began is given to the end, though the log that it stands in is long overwritten.
+/// Rows that were durable when reading began are given to the end, though their log was overwritten long ago.
 fn i13_a_reader_whose_log_is_overwritten_goes_on_in_the_archive<P: Place>() -> Result<(), NodeError>
 {
     let place = P::with(small(), BUFFER_PAGES);
@@ -237,7 +237,7 @@ fn a_loosely_coupled_reader_is_given_each_row_once_whatever_breaks() -> Result<(
         next += 1;
         match next % 1000 {
             0 => {
-                // Somebody else may get its port.
+                // Another process may get its port.
                 proxy.lead_to(None);
                 drop(server.take());
                 server = Some(serve(database.path(), 512, storage()));

@@ -1,5 +1,5 @@
-//! What is refused, and that it has had no effect: too large a transaction, too small a buffer; and what two nodes do at
-//! the same time: both make a table, both want what the other has.
+//! Refusals, and that they have no effect: too large a transaction, too small a buffer. And concurrent acts of two
+//! nodes: both make a table, or each wants the other's.
 
 use super::place::{BUFFER_PAGES, Loose, Place, on_both, storage};
 use super::verbs::{Account, account};
@@ -49,7 +49,7 @@ fn too_large_a_transaction_is_refused_and_leaves_nothing<P: Place>() -> Result<(
         "{refused}"
     );
     assert_eq!(node.check_tables()?.rows, 0);
-    // Who goes on after it has the rest.
+    // A transaction that continues after it has the rest.
     node.run(|tx| {
         let mut rows = tx.rows("texts")?;
         let refused = rows.insert(&[("key", 2.into()), ("text", "l".repeat(bytes).into())]);
@@ -102,7 +102,7 @@ fn a_full_buffer_refuses_and_loses_nothing<P: Place>() -> Result<(), NodeError> 
         })
     };
     assert_eq!(sum(&node)?, 0);
-    // Who goes on after the error commits what it has done before.
+    // A transaction that continues after the error commits its earlier changes.
     let changed = node.run(|tx| Ok::<i64, NodeError>(change_all(tx)?.0))?;
     let other = place.join()?;
     assert!(changed > 0);
@@ -160,7 +160,7 @@ fn a_deadlock_s_victim_is_run_again<P: Place>() -> Result<(), NodeError> {
                     if runs == 1 {
                         both_have.wait();
                     }
-                    // Not told to anybody.
+                    // The result is not used.
                     let _ = tx.update(accounts, wants, add);
                     Ok::<(), NodeError>(())
                 });

@@ -1,5 +1,5 @@
 //! Trees and their pages beside a `BTreeMap`: random operations of several slots, of which some are stopped at a
-//! random lock; after each the contents are compared, and now and then every page is looked at.
+//! random lock. After each the contents are compared, and now and then every page is checked.
 
 use crate::node::NodeError;
 use crate::node::tables::access::{Access, Change};

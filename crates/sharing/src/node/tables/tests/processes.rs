@@ -1,7 +1,7 @@
-//! Debit-credit on typed rows by processes that are killed at random points: the sums over accounts, tellers,
-//! branches and the history are equal, and every acknowledged transaction is in the history and in the
-//! journal once. The history's
-//! rows are of any length and go again, so that trees grow and shrink, and values in pages of their own come and go.
+//! Debit-credit on typed rows by processes that are killed at random points. The sums over accounts, tellers,
+//! branches and the history are equal, and every acknowledged transaction is in the history and in the journal once.
+//! The history's rows are of any length and go again, so that trees grow and shrink, and values in pages of their
+//! own come and go.
 
 use super::place::BUFFER_PAGES;
 use super::verbs::account;
@@ -38,7 +38,7 @@ const ACCOUNTS: u64 = 400;
 /// Of a worker's history so many rows stay.
 const KEPT: u64 = 40;
 
-/// What was transferred, by whom.
+/// A transfer, and its worker.
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Transfer {

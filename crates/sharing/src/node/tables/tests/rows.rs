@@ -1,6 +1,6 @@
 //! Transactions on rows in the world of nodes: an operation that lacks a lock is stopped, asks for it, and is begun
-//! again when it is granted. What each reads is compared with the truth: the rows of what was published, with the
-//! transaction's own changes; and at rest, and after a restart, every page of the tables is looked at.
+//! again when it is granted. Each read is compared with the truth: the published rows, with the transaction's own
+//! changes. At rest, and after a restart, every page of the tables is checked.
 
 use crate::node::NodeError;
 use crate::node::shell::Shell;
@@ -39,7 +39,7 @@ pub(super) enum Step {
     Scan(Vec<u8>, usize),
 }
 
-/// What a transaction does to rows.
+/// A transaction's operations on rows.
 #[derive(Clone, Debug)]
 pub struct RowScript {
     steps: Vec<Step>,
@@ -223,7 +223,7 @@ impl World {
             self.scripts.insert(transaction, script);
             return self.prepare(transaction, slot);
         };
-        // What is there for it.
+        // The rows visible to it.
         let mut there = self.rows.clone();
         rows.happened(&mut there, &mut None);
         let root = self.root;
@@ -355,7 +355,7 @@ fn step(random: &mut Random) -> Step {
     }
 }
 
-/// Pages that nobody changes.
+/// Pages that do not change.
 pub(super) struct Stored<F>(pub F, pub Used);
 
 impl<F: FnMut(u64, &mut tree::Page)> Access for Stored<F> {

@@ -50,7 +50,8 @@ fn append(tx: &mut Transaction<'_>, key: u64, at: u64, element: u64) -> Result<(
     ])
 }
 
-/// What each step found; `tears`: lists are read in transactions of their own, before. `between` is called after that.
+/// The rows that each step found; `tears`: lists are read in transactions of their own, before. `between` is called
+/// after that.
 fn transact(
     node: &impl TableNode,
     steps: &[Step],
