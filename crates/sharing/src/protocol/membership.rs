@@ -1,27 +1,27 @@
-//! Who takes part: one node's knowledge of the set of nodes, and how a node is shut out and recovered.
+//! Membership: one node's knowledge of the set of nodes, and the way in which a node is shut out and recovered.
 //!
-//! The set, a [`View`], is one value in a *register* that all nodes share and change by Compare&Swap on its epoch: a
-//! place in GEM, or a key in a store that others keep replicated. So there is one sequence of views, and no agreement
-//! has to be found here. Whoever finds out that a node has failed, or believes so, swaps in a view without it. Then
-//! the *coordinator*, the member that joined first, takes care of it, in this order:
+//! The set, a [`View`], is one value in a *register* that all nodes share and change by Compare&Swap on its epoch. The
+//! register is a place in GEM, or a key in a replicated store. So there is one sequence of views, and no agreement has
+//! to be found here. A node that detects a failure of another, or suspects one, swaps in a view without it. Then the
+//! *coordinator*, the member that joined first, takes care of it, in this order:
 //!
 //! 1. every member knows the view, and says so: from then on none takes a message from the node that was shut out;
 //! 2. its log is closed by a group of the new epoch ([`super::fence`]), and its accesses to GEM and to storage have
 //!    ended: its process has been killed, or its way to them cut;
-//! 3. when that is so of every node that was shut out (one of them may be the coordinator before, and at work on
-//!    another), their logs are redone and their locks are freed ([`Input::Recovered`] says when);
+//! 3. when that is so of every node that was shut out, their logs are redone and their locks are freed
+//!    ([`Input::Recovered`] says when). One of them may be the coordinator before, and at work on another;
 //! 4. a view says that it is recovered.
 //!
 //! If the coordinator fails, the next one begins from 1 with what the view says is left. A node that was shut out may
-//! be alive, slow or stopped, and believe what it likes: after 2 nothing that it does reaches anybody (I12). Clocks
-//! and leases decide only whom one suspects, never what is safe.
+//! be alive, slow or stopped, and believe anything: after 2 it has no effect on others (I12). Clocks and leases decide
+//! only whom one suspects, never what is safe.
 //!
 //! Two members that reach the register and not each other would wait for each other for ever. So who is not answered for
 //! longer than a bound asks the register, too, and the first swap decides which of the two goes on. The one that is
 //! shut out finds that out at the register, stops, and may come back under a new number.
 //!
-//! Invariants: a member's views follow each other by their epochs; a message is taken only from a member, and not
-//! before its receiver knows the epoch in which it was sent; [`Output::Recover`] comes after all members refuse the
+//! Invariants: a member's views follow each other by their epochs. A message is taken only from a member, and not
+//! before its receiver knows the epoch in which it was sent. [`Output::Recover`] comes after all members refuse the
 //! node's messages and its log is closed.
 //!
 //! Like the other machines it has no clock, thread or I/O: the shell does what an [`Output`] says and answers by an
@@ -39,16 +39,16 @@ const OTHER_SIDE_ASKS: u32 = 3;
 pub struct View {
     /// Grows by one with each view.
     pub epoch: Epoch,
-    /// Who takes part, with the epoch in which it joined.
+    /// The members, with the epoch in which each joined.
     pub members: BTreeMap<NodeId, Epoch>,
-    /// Who was shut out and is not recovered, with the first epoch without it.
+    /// The nodes that were shut out and are not recovered, with the first epoch without each.
     pub shut_out: BTreeMap<NodeId, Epoch>,
-    /// Who has the lock authority for which pages (primary copy locking).
+    /// The lock authority for pages (primary copy locking).
     pub assignment: Assignment,
 }
 
 impl View {
-    /// Who takes care of what is left to do. A node that joins never takes it from another that is at work, whatever
+    /// The node that does the remaining work. A node that joins never takes it from another that is at work, whatever
     /// its number.
     pub fn coordinator(&self) -> Option<NodeId> {
         let first = self
@@ -59,7 +59,7 @@ impl View {
     }
 }
 
-/// What the shell tells a node's machine.
+/// The shell's inputs to a node's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// The node is to become a member.
@@ -68,8 +68,8 @@ pub enum Input {
     Look,
     /// The shell believes that this node has failed. It need not be true.
     Suspect(NodeId),
-    /// This member does not answer this node, for so many times the shell's bound. Whether the two are cut off from
-    /// each other or the member has failed is not known: the register decides who goes on.
+    /// This member does not answer this node, for so many times the shell's bound. It is unknown if the two are cut off
+    /// from each other or the member has failed: the register decides which of them continues.
     Unanswered {
         /// The member.
         node: NodeId,
@@ -94,7 +94,7 @@ pub enum Input {
     Recovered(NodeId),
 }
 
-/// What a node's machine asks of the shell.
+/// The requests of a node's machine to the shell.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
     /// Read the register.
@@ -103,7 +103,7 @@ pub enum Output {
     SwapView {
         /// The epoch to be replaced.
         expected: Epoch,
-        /// What then stands there.
+        /// The new view.
         view: View,
     },
     /// Send a node this view, as [`Input::Announced`].
@@ -112,21 +112,21 @@ pub enum Output {
     Acknowledge(NodeId, Epoch),
     /// A node takes part from now on. Its log is merged from its beginning.
     Joined(NodeId),
-    /// A node takes no part any more: the protocol is to be told ([`super::Input::NodeFailed`]).
+    /// A node takes no part any more: notify the protocol ([`super::Input::NodeFailed`]).
     Left(NodeId),
     /// End the node's accesses to GEM and storage, and close its log by a group of this epoch. The node must acknowledge
     /// nothing more then, not even what it has only read: its lease has ended, or it has stopped.
     CloseLog(NodeId, Epoch),
     /// Recover the node: every entry of the global lock table ([`super::Input::Recover`]).
     Recover(NodeId),
-    /// A node is recovered: the protocol is to be told ([`super::Input::NodeRecovered`]).
+    /// A node is recovered: notify the protocol ([`super::Input::NodeRecovered`]).
     Recovered(NodeId),
-    /// This node takes no part any more: it ends, acknowledges nothing and sends nothing. What it had not committed is
-    /// lost, and it may come back under a new number.
+    /// This node takes no part any more: it ends, acknowledges nothing and sends nothing. Its uncommitted work is lost,
+    /// and it may come back under a new number.
     ShutOut,
 }
 
-/// Whether a message is to be taken.
+/// The treatment of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
     /// Yes.
@@ -141,9 +141,9 @@ pub enum Admission {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Membership {
     node: NodeId,
-    /// How the first member divides the lock authority.
+    /// The first member's division of the lock authority.
     division: Division,
-    /// Where the node runs, if its parts of the authority are to be there.
+    /// The node's place, if its parts of the authority are to be there.
     place: Option<u16>,
     /// The newest view that it knows.
     view: View,
@@ -166,7 +166,7 @@ enum Standing {
     ShutOut,
 }
 
-/// What is under way at the register.
+/// The access under way at the register.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Access {
     None,
@@ -199,8 +199,8 @@ impl Membership {
         }
     }
 
-    /// The same; if nobody takes part when it joins it divides the lock authority so. It runs at this place, if it has
-    /// one: what is at home there is its.
+    /// The same; if no other node takes part when it joins, it divides the lock authority so. It runs at this place, if
+    /// it has one: what is at home there is its.
     #[must_use]
     pub fn dividing(self, division: Division, place: Option<u16>) -> Self {
         Membership {
@@ -215,12 +215,12 @@ impl Membership {
         &self.view
     }
 
-    /// Whether the node takes part, as far as it knows.
+    /// True if the node takes part, as far as it knows.
     pub fn is_member(&self) -> bool {
         self.standing == Standing::Member
     }
 
-    /// Whether a message is to be taken.
+    /// The treatment of a message.
     pub fn admit(&self, from: NodeId, sent_in: Epoch) -> Admission {
         if sent_in > self.view.epoch {
             Admission::Later
@@ -288,8 +288,8 @@ impl Membership {
     }
 
     /// A member does not answer. Both sides may find that out of each other. The side with more of the members asks the
-    /// register first, and of two equal ones the one with the coordinator; so who comes back is not the one that shuts
-    /// others out. The other side asks if nothing has happened after [`OTHER_SIDE_ASKS`] times the bound.
+    /// register first, and of two equal ones the one with the coordinator. So a node that comes back is not the one
+    /// that shuts others out. The other side asks if nothing has happened after [`OTHER_SIDE_ASKS`] times the bound.
     fn unanswered(&mut self, node: NodeId, times: u32, silent: &BTreeSet<NodeId>) {
         let members = &self.view.members;
         if !self.is_member() || node == self.node || !members.contains_key(&node) {
@@ -416,7 +416,7 @@ impl Membership {
         }
         if self.standing == Standing::Joining {
             if view.members.is_empty() && self.division.parts() > 0 {
-                // All parts are new to whoever is there. So no part of another division is meant by what comes late.
+                // All parts are new to the present node. So no part of another division is meant by what comes late.
                 view.assignment = Assignment::new(self.division.clone(), self.node, view.epoch);
             }
             view.members.insert(self.node, view.epoch);

@@ -1,4 +1,4 @@
-//! What nodes say to each other.
+//! The messages of nodes to each other.
 //!
 //! A message is *short* or carries pages and is *long*; the difference is what it costs (GEM paper,
 //! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but
@@ -15,17 +15,17 @@ pub type Versions = SmallVec<[(PageId, Psn); 2]>;
 /// A lock that a transaction of the sender holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Declared {
-    /// Who.
+    /// The transaction.
     pub transaction: TransactionId,
     /// On what.
     pub page: PageId,
-    /// What for.
+    /// The mode.
     pub mode: LockMode,
     /// The page's newest committed version, as it was granted.
     pub psn: Psn,
 }
 
-/// What nodes say to each other.
+/// The messages of nodes to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Message {
@@ -35,14 +35,14 @@ pub enum Message {
     PageRequest {
         /// For whom.
         transaction: TransactionId,
-        /// Which page.
+        /// The page.
         page: PageId,
     },
     /// Long: the page asked for.
     Page {
         /// For whom.
         transaction: TransactionId,
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The version that is sent.
         psn: Psn,
@@ -51,7 +51,7 @@ pub enum Message {
     PageInGem {
         /// For whom.
         transaction: TransactionId,
-        /// Which page.
+        /// The page.
         page: PageId,
         /// The version that is there.
         psn: Psn,
@@ -60,40 +60,40 @@ pub enum Message {
     PageMissing {
         /// For whom.
         transaction: TransactionId,
-        /// Which page.
+        /// The page.
         page: PageId,
     },
     /// GEM: the sender has granted a waiting lock in the global lock table.
     Wake {
-        /// Who holds it now.
+        /// The transaction that holds it now.
         transaction: TransactionId,
         /// On what.
         page: PageId,
         /// The page's newest version.
         psn: Psn,
-        /// Who may have that version in its buffer only.
+        /// The node that may have that version in its buffer only.
         owner: Option<NodeId>,
-        /// What the transaction holds.
+        /// The mode that the transaction holds.
         mode: LockMode,
     },
     /// GEM: the receiver, which waited for it, may try again to write the page to storage.
     WriteTurn {
-        /// Which page.
+        /// The page.
         page: PageId,
     },
     /// Primary copy: a transaction wants a lock.
     Request {
-        /// Who wants it.
+        /// The transaction that wants it.
         transaction: TransactionId,
         /// On what.
         page: PageId,
-        /// What for.
+        /// The mode.
         mode: LockMode,
         /// The version in the sender's buffer.
         cached: Option<Psn>,
-        /// Whether the transaction reads the page already under the sender's authorisation.
+        /// True if the transaction reads the page already under the sender's authorisation.
         reads: bool,
-        /// Whether the sender gives up its read authorisation of the page by this.
+        /// True if the sender gives up its read authorisation of the page by this.
         gives_up: bool,
     },
     /// Primary copy: the lock is granted. Long if `source` is [`PageSource::Message`].
@@ -104,47 +104,47 @@ pub enum Message {
         page: PageId,
         /// The page's newest version.
         psn: Psn,
-        /// Where the receiver finds it.
+        /// The place at which the receiver finds it.
         source: PageSource,
-        /// Whether storage has this version.
+        /// True if storage has this version.
         stored: bool,
         /// The number of the read authorisation that the receiver is given instead of the lock.
         authorisation: Option<u64>,
     },
     /// Primary copy: a transaction has ended, and gives back its locks. Long if it returns pages.
     Release {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
-        /// How it ended.
+        /// Its outcome.
         outcome: Outcome,
         /// NOFORCE: the pages that it modified, with their new versions.
         pages: Versions,
         /// Its requests that had no answer yet.
         pending: SmallVec<[(PageId, LockMode); 1]>,
-        /// Whether to answer by [`Message::Released`].
+        /// True if [`Message::Released`] must answer it.
         acknowledge: bool,
     },
     /// Primary copy: a release has been received.
     Released {
-        /// Whose.
+        /// The transaction.
         transaction: TransactionId,
     },
     /// Give up the read authorisation for a page.
     Revoke {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// Primary copy: the authorisation's number.
         authorisation: u64,
     },
     /// Primary copy: the sender has given up its read authorisation.
     Revoked {
-        /// Which page.
+        /// The page.
         page: PageId,
     },
     /// Primary copy: a transaction that read under the receiver's authorisation, and wants to
     /// write, now has its read lock in the sender's lock table.
     Registered {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
         /// On what.
         page: PageId,
@@ -152,7 +152,7 @@ pub enum Message {
     /// Primary copy: to a part's new authority, once from each node: all locks that its transactions hold on pages of
     /// that part. Authorisations have ended, and what its transactions await they ask for once more.
     Declare {
-        /// Which part.
+        /// The part.
         part: u16,
         /// The epoch from which on the receiver has the authority.
         since: Epoch,
@@ -163,7 +163,7 @@ pub enum Message {
     Probe(Box<Probe>),
     /// Take back a transaction's waiting request, as a deadlock's victim, if it still waits.
     CancelWait {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
         /// For what it waits.
         page: PageId,
@@ -171,7 +171,7 @@ pub enum Message {
     /// Primary copy: the receiver's transaction has lost its waiting request as a deadlock's
     /// victim.
     Victim {
-        /// Who.
+        /// The transaction.
         transaction: TransactionId,
         /// For what it waited.
         page: PageId,
@@ -201,7 +201,7 @@ impl Message {
         }
     }
 
-    /// Whether it carries pages.
+    /// True if it carries pages.
     pub fn is_long(&self) -> bool {
         match self {
             Message::Page { .. } => true,

@@ -1,26 +1,24 @@
 //! The protocols by which nodes share one database: concurrency and coherency control as pure state
 //! machines (GEM paper, sections 2 and 3.2).
 //!
-//! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread:
-//! the shell around it (the simulation, a test, a real node) carries messages, holds the entries of
-//! the global lock table, keeps the page buffer and does the I/O.
+//! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread. The shell around it
+//! (the simulation, a test, a real node) carries messages, holds the entries of the global lock table, keeps the page
+//! buffer and does the I/O.
 //!
-//! Two protocols stand beside each other, both page locking with strict two-phase locks, FORCE or
-//! NOFORCE: [`gem::GemLocking`], for nodes that share memory, and [`primary_copy::PrimaryCopy`],
-//! for nodes that only send messages. Invariants of both: a page locked for writing is locked by
-//! nobody else; the version that a grant names is the newest committed one, and is where the grant
-//! says; storage never gets an older version over a newer one; the machines' answers depend on
-//! their inputs only (I11).
+//! It has two protocols, both page locking with strict two-phase locks, FORCE or NOFORCE. [`gem::GemLocking`] is for
+//! nodes that share memory, and [`primary_copy::PrimaryCopy`] for nodes that only send messages. Invariants of both: a
+//! page locked for writing is locked by no other transaction. The version that a grant names is the newest committed
+//! one, and is at the granted place. Storage never gets an older version over a newer one. The machines' answers depend
+//! on their inputs only (I11).
 //!
-//! What the shell owes them is said at each [`Input`] and [`Output`]. Above all: each message
-//! arrives exactly once, in any order ([`channel`] sees to it on a bad network); a modified copy
-//! stays in its buffer until it is on storage ([`Input::WrittenBack`]) or another node answers for
-//! it ([`Output::Discard`]); a read from storage that was begun for a transaction and outlives it
-//! is thrown away; a failed node that comes back has a new [`NodeId`].
+//! Each [`Input`] and [`Output`] states the shell's duties. Above all, each message arrives exactly once, in any order;
+//! [`channel`] ensures it on a bad network. A modified copy stays in its buffer until it is on storage
+//! ([`Input::WrittenBack`]) or another node answers for it ([`Output::Discard`]). A read from storage that was begun
+//! for a transaction and outlives it is dropped. A failed node that comes back has a new [`NodeId`].
 //!
-//! Two machines beside them see to what the protocols take for granted of a failed node: [`membership`], that all
-//! nodes know who takes part and that one of them recovers who does not, and [`fence`], that a node which was shut out,
-//! but lives, has no more effect.
+//! Two more machines provide the protocols' assumptions about a failed node. By [`membership`], all nodes know the
+//! members, and one of them recovers each failed node. By [`fence`], a node that was shut out, but lives, has no more
+//! effect.
 
 pub mod assignment;
 pub mod channel;
@@ -68,10 +66,10 @@ pub trait Protocol {
     /// while the transaction's first one is open.
     fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) -> Result<(), ForeignMessage>;
 
-    /// What it has done so far.
+    /// Its counts so far.
     fn counters(&self) -> &Counters;
 
-    /// Whether it has nothing under way: no transaction holds or wants a lock here, and nothing is
-    /// expected from the shell. (Another node's message may still come.)
+    /// True if it has nothing under way: no transaction holds or wants a lock here, and nothing is expected from the
+    /// shell. (Another node's message may still come.)
     fn is_idle(&self) -> bool;
 }

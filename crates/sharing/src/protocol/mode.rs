@@ -1,9 +1,9 @@
-//! How pages are locked, updated and found.
+//! The modes of locks, the outcomes of transactions, and the sources of pages.
 
 use super::NodeId;
 use sardonyx_lock::{Compatibility, EXCLUSIVE, Mode, Modes, SHARED};
 
-/// How a transaction uses a page.
+/// A transaction's use of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockMode {
     /// Shared.
@@ -22,7 +22,7 @@ impl LockMode {
     }
 }
 
-/// Whether the exclusive mode is among those held.
+/// True if the exclusive mode is among those held.
 pub(crate) fn writes(held: Modes) -> bool {
     held.contains(EXCLUSIVE)
 }
@@ -39,7 +39,7 @@ pub enum UpdateStrategy {
     NoForce,
 }
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
     /// Its log is on stable storage (and, with FORCE, its pages). Every page that it locked for
@@ -49,7 +49,7 @@ pub enum Outcome {
     Aborted,
 }
 
-/// Where the transaction that was granted a lock finds the page's newest committed version.
+/// The source of the page's newest committed version, for a transaction that was granted a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageSource {
     /// The node's own buffered copy is the newest.
@@ -58,13 +58,13 @@ pub enum PageSource {
     Storage,
     /// It came from another node with the message that led to this output.
     Message,
-    /// It is in GEM, where this node has put it for the transaction ([`super::Output::PutPage`]). Who
-    /// has read it from there frees its place.
+    /// It is in GEM, where this node has put it for the transaction ([`super::Output::PutPage`]). The
+    /// reader frees its place after reading it.
     Gem(NodeId),
 }
 
-/// How a page comes from its owner's buffer to the node that asks for it (GEM locking, NOFORCE; GEM
-/// paper, sections 2 and 6).
+/// The way of a page from its owner's buffer to the requesting node (GEM locking, NOFORCE; GEM paper,
+/// sections 2 and 6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageTransfer {
     /// In a long message.

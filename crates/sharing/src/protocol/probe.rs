@@ -1,20 +1,19 @@
 //! The search for a deadlock over all nodes: edge chasing by one travelling message.
 //!
-//! A [`Probe`] is a depth-first walk over who waits for whom, begun at a transaction that has
-//! waited for long. As in Chandy, Misra and Haas's algorithm it goes from node to node along the
-//! waiting; but it carries its own state (the path, what was visited, what lies ahead), so no node
-//! keeps any, a step to a place on the same node costs no message, and there is never more than one
-//! message of a search.
+//! A [`Probe`] is a depth-first walk over who waits for whom, begun at a transaction that has waited
+//! for long. As in Chandy, Misra and Haas's algorithm it goes from node to node along the waiting. But
+//! it carries its own state (the path, the visited transactions, the rest), so no node keeps any. A
+//! step to a place on the same node costs no message, and a search never has more than one message.
 //!
-//! A transaction waits for one page at a time, so those that only wait in the same queue before it
-//! need no visit: a cycle through one of them leaves the queue by a holder for which both wait. The
+//! A transaction waits for one page at a time. So transactions that only wait in the same queue before
+//! it need no visit: a cycle through one of them leaves the queue by a holder for which both wait. The
 //! walk goes from holder to holder, and a long queue costs no more than a short one.
 //!
-//! When the walk comes upon a transaction on its own path there is a cycle, and the youngest of its
-//! members is the victim: every search that finds the cycle chooses the same. The walk sees the
-//! edges at different times, but under strict two-phase locking an edge once seen lasts until one
-//! of its ends is aborted; so a cycle found is real unless a member was aborted since. The victim's
-//! request is taken back only if it still waits.
+//! When the walk comes upon a transaction on its own path it has found a cycle. The youngest of its
+//! members is the victim: every search that finds the cycle chooses the same. The walk sees the edges
+//! at different times, but under strict two-phase locking an edge once seen lasts until one of its ends
+//! is aborted. So a cycle found is real unless a member was aborted since. The victim's request is
+//! taken back only if it still waits.
 
 use super::{NodeId, PageId, TransactionId};
 use smallvec::SmallVec;
@@ -57,7 +56,7 @@ impl Probe {
         }
     }
 
-    /// What to look at next; `None` if there is no deadlock to be found.
+    /// The next step; `None` if no deadlock is to be found.
     pub(crate) fn next(&self) -> Option<Step> {
         self.ahead.last().map(|&(_, step)| step)
     }

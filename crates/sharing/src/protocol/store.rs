@@ -1,9 +1,9 @@
-//! Where the entries of the global lock table are.
+//! The place of the entries of the global lock table.
 //!
-//! The protocol asks for entries by [`Output::ReadEntry`](super::Output::ReadEntry) and changes them by
-//! [`Output::SwapEntry`](super::Output::SwapEntry); whoever runs it answers from an [`EntryStore`]. There are
-//! two: a map in the memory of one process, for the simulation and the tests, and
-//! [`lock_table`](crate::lock_table), which several processes share. The machines cannot tell them apart.
+//! The protocol requests entries by [`Output::ReadEntry`](super::Output::ReadEntry) and changes them by
+//! [`Output::SwapEntry`](super::Output::SwapEntry); its shell answers from an [`EntryStore`]. There are two: a map
+//! in the memory of one process, for the simulation and the tests, and [`lock_table`](crate::lock_table), which
+//! several processes share. The machines cannot tell them apart.
 
 use super::{Entry, PageId};
 use sardonyx_base::hash::IntegerMap;

@@ -18,13 +18,13 @@ pub enum RedoError {
     Unversioned {
         /// The page that is written to.
         page: PageId,
-        /// Where in the payload.
+        /// The place in the payload.
         offset: usize,
     },
     /// A version that no page has by a change: pages begin with it.
     #[error("a record makes version 0 of page {}, which every page has from the beginning", page.0)]
     First {
-        /// Which page.
+        /// The page.
         page: PageId,
     },
 }
@@ -36,13 +36,13 @@ pub enum MergeError<E: std::error::Error + 'static> {
     /// Nothing is known of this log.
     #[error("the log of node {} is not among those that are merged: open it first", log.0)]
     UnknownLog {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
     },
     /// A number of a node names one life of it.
     #[error("the log of node {} is being merged already: a node that comes back has a new number", log.0)]
     KnownLog {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
     },
     /// The log has been closed.
@@ -51,7 +51,7 @@ pub enum MergeError<E: std::error::Error + 'static> {
          after that counts nowhere", log.0, closed.0
     )]
     Closed {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
         /// The group that came after the end.
         group: u64,
@@ -64,9 +64,9 @@ pub enum MergeError<E: std::error::Error + 'static> {
         expected.0
     )]
     Epoch {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
-        /// Which group.
+        /// The group.
         group: u64,
         /// Its epoch.
         found: Epoch,
@@ -76,7 +76,7 @@ pub enum MergeError<E: std::error::Error + 'static> {
     /// A log is read in its order, without leaving out a group.
     #[error("group {found} of the log of node {} came where group {expected} was due", log.0)]
     Order {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
         /// The group that came.
         found: u64,
@@ -86,11 +86,11 @@ pub enum MergeError<E: std::error::Error + 'static> {
     /// The group's records are damaged, or of another way of running transactions.
     #[error("group {group} of the log of node {} cannot be redone: {source}", log.0)]
     Redo {
-        /// Whose log.
+        /// The log's node.
         log: NodeId,
-        /// Which group.
+        /// The group.
         group: u64,
-        /// What is wrong.
+        /// The fault.
         #[source]
         source: RedoError,
     },
@@ -100,9 +100,9 @@ pub enum MergeError<E: std::error::Error + 'static> {
          these are logs of different databases", log.0, other.0, psn.0, page.0
     )]
     Twice {
-        /// Which page.
+        /// The page.
         page: PageId,
-        /// Which version.
+        /// The version.
         psn: Psn,
         /// A log that has it.
         log: NodeId,

@@ -1,16 +1,16 @@
 //! Merging of the redo logs of several nodes, page by page, by page sequence numbers.
 //!
-//! The shell reads the logs, from disks or as they are written, in whatever order it likes between them, and gives
-//! each log's groups in their order to [`Merge::push`]. A record is applied if its page stands at the version before
-//! the one it makes; passed over if the page has that version already; and kept if versions between are missing: those
-//! are in groups of other logs. When they come it follows. When no log is open any more, or none is wanted (see below),
-//! and something still waits, there is a [`Gap`]: a log is not among them, or was freed too early.
+//! The shell reads the logs, from disks or as they are written, in whatever order it likes between them, and gives each
+//! log's groups in their order to [`Merge::push`]. A record is applied if its page is at the version before the one it
+//! makes, and ignored if the page has that version already. It is kept if versions between are missing: those are in
+//! groups of other logs. When they come it follows. When no log is open any more, or none is wanted (see below), and
+//! some record still waits, the result is a [`Gap`]: a log is not among them, or was freed too early.
 //!
 //! *Memory* (I10). The records that wait are kept, up to a bound; beyond it a log is read on only if nothing of it
-//! waits ([`Merge::wants`]). So there are never more than the bound and a group of each log. That this never
-//! stands still is because locks are kept until a commit is durable: of all groups that are not applied yet take the
-//! one that became durable first. The versions before its own are in groups that were durable earlier, so in applied
-//! ones. If it was given already, all of it was applied; if not, nothing of its log waits, and its log is wanted.
+//! waits ([`Merge::wants`]). So there are never more than the bound and a group of each log. The merge never stops for
+//! good, because locks are kept until a commit is durable: of all groups that are not applied yet take the one that
+//! became durable first. The versions before its own are in groups that were durable earlier, so in applied ones. If it
+//! was given already, all of it was applied; if not, nothing of its log waits, and its log is wanted.
 //!
 //! *Closing.* A group without transactions ends a log: its node's own, when it leaves, or a fence of a later
 //! epoch, by which a survivor closed it. Nothing is taken behind it (I12).
@@ -69,18 +69,18 @@ pub trait Pages {
     /// Why a change may be refused.
     type Error: std::error::Error + 'static;
 
-    /// The version at which the page stands; the first ([`Psn::default`]) if it was never changed.
+    /// The version of the page; the first ([`Psn::default`]) if it was never changed.
     fn psn(&self, page: PageId) -> Psn;
 
     /// Makes the next version of a page.
     ///
     /// # Errors
-    /// As the pages say. Then the page stands where it stood, and its bytes may be anything: the same redo is applied
+    /// As the pages say. Then the page stays at its version, and its bytes may be anything: the same redo is applied
     /// again before it is used.
     fn apply(&mut self, redo: &Redo<'_>) -> Result<(), Self::Error>;
 }
 
-/// A commit group, checked by whoever read it.
+/// A commit group, checked by its reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     /// Its number in its log.
@@ -89,11 +89,11 @@ pub struct Group<'a> {
     pub epoch: Epoch,
     /// Its records.
     pub records: &'a [u8],
-    /// Whether the log ends with it.
+    /// True if the log ends with it.
     pub closes: bool,
 }
 
-/// What became of a group.
+/// The result of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Push {
     /// It is taken: each of its records was applied, passed over or waits.
@@ -112,7 +112,7 @@ pub enum Push {
 pub struct Gap {
     /// The page.
     pub page: PageId,
-    /// The version after the one at which it stands.
+    /// The version after the one that the page has.
     pub missing: Psn,
     /// The log with the first record that waits for it.
     pub log: NodeId,
@@ -136,7 +136,7 @@ struct Log {
     closed: Option<Epoch>,
     /// The number of the group whose turn it is.
     next: u64,
-    /// How many records wait of which group.
+    /// The number of waiting records of each group.
     waiting: BTreeMap<u64, usize>,
 }
 
@@ -148,7 +148,7 @@ struct Waiting {
     writes: Box<[u8]>,
 }
 
-/// What a record that waits takes in memory beside its writes.
+/// The memory of a waiting record beside its writes.
 const WAITING_BYTES: usize = size_of::<Waiting>() + size_of::<(PageId, Psn)>();
 
 impl<'a> Group<'a> {
@@ -202,7 +202,7 @@ impl Merge {
         }
     }
 
-    /// A log is to be merged, from this group on; the pages have what stands before it. It is that of a node which
+    /// Opens a log for merging, from this group on; the pages have everything before it. It is that of a node which
     /// joined in this epoch. A recovery opens all logs before it gives the first group: what would be missing from a
     /// log that is not open is a gap.
     ///
@@ -256,7 +256,7 @@ impl Merge {
         Ok(Push::Taken)
     }
 
-    /// Whether a log's next group would be taken.
+    /// True if a log's next group would be taken.
     pub fn wants(&self, log: NodeId) -> bool {
         let room = self.waiting_bytes < self.waiting_bytes_max;
         let known = self.logs.get(&log);
@@ -268,21 +268,21 @@ impl Merge {
         self.logs.get(&log).map(|state| state.next)
     }
 
-    /// The first of the log's groups that the pages, as they stand now, may lack something of. A copy of them needs
-    /// the log from there on (I6).
+    /// The first of the log's groups of which the present pages may lack something. A copy of them needs the log from
+    /// there on (I6).
     pub fn needed_from(&self, log: NodeId) -> Option<u64> {
         let state = self.logs.get(&log)?;
         Some(state.waiting.keys().next().copied().unwrap_or(state.next))
     }
 
-    /// Whether the log has been closed and the pages have all of it.
+    /// True if the log has been closed and the pages have all of it.
     pub fn has_all_of(&self, log: NodeId) -> bool {
         let known = self.logs.get(&log);
         known.is_some_and(|state| state.closed.is_some() && state.waiting.is_empty())
     }
 
-    /// Forgets a log of which the pages have all ([`Merge::has_all_of`]); says whether it did. The numbers of nodes
-    /// that have gone would heap up else.
+    /// Forgets a log of which the pages have all ([`Merge::has_all_of`]); says whether it did. The numbers of former
+    /// nodes would accumulate otherwise.
     pub fn forget(&mut self, log: NodeId) -> bool {
         let gone = self.has_all_of(log);
         if gone {
@@ -366,7 +366,7 @@ impl Merge {
         let writes = group.records.get(found.writes.clone()).unwrap_or_default();
         let stands = pages.psn(page);
         if psn <= stands {
-            // What followed may have been refused when the group was given before.
+            // The following records may have been refused when the group was given before.
             return self.follow(page, stands, pages);
         }
         if psn == stands.next() {
@@ -400,7 +400,7 @@ impl Merge {
         Ok(())
     }
 
-    /// The page stands at `psn`: what waited for that is applied.
+    /// The page is at `psn`: records that waited for that are applied.
     fn follow<P: Pages>(
         &mut self,
         page: PageId,

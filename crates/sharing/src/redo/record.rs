@@ -1,8 +1,8 @@
 //! One page's redo in a commit group: which version it makes, and the byte ranges that do.
 //!
-//! In the log that is a version record and the writes to the same page that stand directly behind it, all of one
-//! transaction. There may be no write: a transaction that had locked a page for writing has made a new version of it,
-//! whether it changed bytes or not.
+//! In the log that is a version record and the writes to the same page directly behind it, all of one transaction.
+//! There may be no write: a transaction that had locked a page for writing has made a new version of it, whether it
+//! changed bytes or not.
 
 use super::RedoError;
 use crate::protocol::{PageId, Psn};
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// One page's redo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Redo<'a> {
-    /// Which page.
+    /// The page.
     pub page: PageId,
     /// The version that it makes.
     pub psn: Psn,
@@ -22,7 +22,7 @@ pub struct Redo<'a> {
 }
 
 impl<'a> Redo<'a> {
-    /// The byte ranges, in order: the offset in the page, and what stands there then.
+    /// The byte ranges, in order: the offset in the page, and the new bytes.
     pub fn writes(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
         let records = Records::new(self.writes).filter_map(Result::ok);
         records.filter_map(|record| match record.body {
@@ -59,14 +59,14 @@ pub fn append<'a>(
 pub(super) struct Found {
     pub page: PageId,
     pub psn: Psn,
-    /// Where in the payload its writes are.
+    /// The place of its writes in the payload.
     pub writes: Range<usize>,
 }
 
 /// Decodes a whole group's payload. Rows of journals are passed over: their order is that of their log.
 pub(super) fn decode(payload: &[u8]) -> Result<Vec<Found>, RedoError> {
     let mut found: Vec<Found> = Vec::new();
-    // The page whose version stands before, in the same transaction and with nothing between.
+    // The page whose version precedes, in the same transaction and with nothing between.
     let mut open: Option<PageId> = None;
     let mut records = Records::new(payload);
     loop {

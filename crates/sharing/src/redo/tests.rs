@@ -460,7 +460,7 @@ fn a_group_that_the_pages_refuse_is_given_again() {
     }
 }
 
-/// What [`any_order_of_any_logs_from_pages_of_any_age_gives_the_newest_versions`] checks can be seen to fail.
+/// Shows that the check of [`any_order_of_any_logs_from_pages_of_any_age_gives_the_newest_versions`] can fail.
 fn caught<F: Fn(&History, &mut Random, &mut Shelf) + std::panic::RefUnwindSafe>(wrong: F) -> bool {
     (0..50).any(|seed| {
         let run = || {
@@ -495,7 +495,7 @@ fn planted_errors_are_caught() {
     let forgotten = caught(|history, _, shelf| {
         let longest = history.logs.iter().map(Vec::len).max().unwrap_or(0);
         for group in 0..longest {
-            // What waits at the end of each round is forgotten with the merger.
+            // The records waiting at the end of each round are forgotten with the merger.
             let mut merge = opened(history.logs.len(), usize::MAX / 2);
             for (log, groups) in history.logs.iter().enumerate() {
                 if let Some(records) = groups.get(group) {

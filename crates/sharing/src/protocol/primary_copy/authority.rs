@@ -1,8 +1,7 @@
 //! The part of the lock table for which one node has the authority: its pages' locks and versions.
 //!
-//! A read authorisation is a read lock that another node holds, so that writers wait for it in line
-//! with everybody, and nobody starves. Pages that nobody locks cost only their version's number,
-//! and nothing if they were never modified.
+//! A read authorisation is a read lock that another node holds. So writers wait for it in line with all others,
+//! without starvation. Pages without locks cost only their version's number, and nothing if they were never modified.
 
 use crate::protocol::entry::LockOwner;
 use crate::protocol::message::Declared;
@@ -20,7 +19,7 @@ pub(super) type Woken = SmallVec<[(TransactionId, PageId); 4]>;
 struct Authorised {
     node: NodeId,
     number: u64,
-    /// Whose request brought it.
+    /// The transaction whose request brought it.
     first: TransactionId,
 }
 
@@ -29,12 +28,12 @@ struct Authorised {
 struct Locks {
     queue: LockQueue<LockOwner>,
     authorised: SmallVec<[Authorised; 1]>,
-    /// Whether they have been asked to give them up.
+    /// True if they have been asked to give them up.
     revoking: bool,
 }
 
 impl Locks {
-    /// Who holds or awaits anything; who does both, twice.
+    /// The holders and waiters; an owner that is both, twice.
     fn owners(&self) -> impl Iterator<Item = LockOwner> {
         let holders = self.queue.holders().iter().map(|holder| holder.owner);
         let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
@@ -42,7 +41,7 @@ impl Locks {
     }
 }
 
-/// Where granted owners are collected; only transactions ever wait.
+/// Collects granted owners; only transactions ever wait.
 struct Collector<'a>(PageId, &'a mut Woken);
 
 impl Extend<LockOwner> for Collector<'_> {
@@ -77,7 +76,7 @@ impl AuthorityTable {
         self.versions.get(&page).copied().unwrap_or_default()
     }
 
-    /// Whether storage has that version.
+    /// True if storage has that version.
     pub fn is_stored(&self, page: PageId) -> bool {
         !self.unwritten.contains(&page)
     }
@@ -89,7 +88,7 @@ impl AuthorityTable {
         }
     }
 
-    /// Whether this request comes after its transaction's end. Forgets it.
+    /// True if this request comes after its transaction's end. Forgets it.
     pub fn is_overtaken(&mut self, transaction: TransactionId, page: PageId) -> bool {
         self.overtaken.remove(&(transaction, page))
     }
@@ -119,8 +118,7 @@ impl AuthorityTable {
         }
     }
 
-    /// Gives the transaction's node a read authorisation, if it has none and nobody waits; returns
-    /// its number.
+    /// Gives the transaction's node a read authorisation, if it has none and no transaction waits; returns its number.
     pub fn authorise(&mut self, transaction: TransactionId, page: PageId) -> Option<u64> {
         let node = transaction.node();
         let holds = self.is_authorised(node, page);
@@ -148,7 +146,7 @@ impl AuthorityTable {
         Some(self.authorisations)
     }
 
-    /// Whether the node has a read authorisation.
+    /// True if the node has a read authorisation.
     pub fn is_authorised(&self, node: NodeId, page: PageId) -> bool {
         let locks = self.locks.get(&page);
         locks.is_some_and(|locks| locks.authorised.iter().any(|other| other.node == node))
@@ -213,7 +211,7 @@ impl AuthorityTable {
         }
     }
 
-    /// Whether the request has reached this table.
+    /// True if the request has reached this table.
     fn has_come(&self, transaction: TransactionId, page: PageId, mode: LockMode) -> bool {
         let owner = LockOwner::Transaction(transaction);
         self.locks.get(&page).is_some_and(|locks| {
@@ -273,8 +271,8 @@ impl AuthorityTable {
     }
 
     /// Takes over a lock that was held under another authority; so its version is the newest, and on storage. Two that
-    /// exclude each other cannot have been held: if nodes declare such, one of them errs, and the second is not
-    /// taken. What that one writes then is refused where the pages are, as its version is no longer the next.
+    /// exclude each other cannot have been held: if nodes declare such, one of them errs, and the second is not taken.
+    /// The storage then refuses the writes of that node, as their version is no longer the next.
     pub fn declared(&mut self, lock: &Declared) {
         let Declared {
             transaction,
@@ -284,7 +282,7 @@ impl AuthorityTable {
         } = *lock;
         let queue = self.queue_of(transaction, page);
         let owner = LockOwner::Transaction(transaction);
-        // Nobody waits yet.
+        // The queue is still empty of waiters.
         if queue.try_request(&PAGE_LOCKS, owner, mode.mode()).is_some() {
             self.versions.insert(page, psn);
             return;
@@ -311,7 +309,7 @@ impl AuthorityTable {
         pages
     }
 
-    /// Whether a transaction of the node may change the page.
+    /// True if a transaction of the node may change the page.
     pub fn is_write_locked_by(&self, node: NodeId, page: PageId) -> bool {
         let holders = self.locks.get(&page).map(|locks| locks.queue.holders());
         let mut holders = holders.into_iter().flatten();
@@ -357,7 +355,7 @@ impl AuthorityTable {
         self.forget_if_free(page);
     }
 
-    /// Whether no transaction holds or awaits anything here.
+    /// True if no transaction holds or awaits anything here.
     pub fn is_idle(&self) -> bool {
         self.pages.is_empty()
     }

@@ -1,5 +1,5 @@
-//! What a node does as the authority: it answers requests, of its own transactions and of others',
-//! and frees locks.
+//! A node's work as the authority: it answers requests, of its own transactions and of others', and
+//! frees locks.
 
 use super::authority::Woken;
 use super::{Authority, DueGrant, PrimaryCopy};
@@ -29,7 +29,7 @@ impl<A: Authority> PrimaryCopy<A> {
             return self.wake(woken, outputs);
         }
         self.cached.insert((transaction, page), cached);
-        // A writer that gives up first stands in line; a reader wants a new authorisation.
+        // A writer that gives up first waits in line; a reader wants a new authorisation.
         let renews = gives_up && mode == LockMode::Read;
         if renews {
             self.table.give_up(node, page, &mut woken);

@@ -5,27 +5,24 @@
 //! other nodes by a request, a grant and a release. All pages that a transaction has locked at one
 //! authority go back by one release.
 //!
-//! *Coherency.* The request names the version in the sender's buffer, and the grant the newest one.
-//! With NOFORCE the authority is also the *owner* of its pages: a modified page goes back to it
-//! with the release, and from it to the next reader with the grant, so that no page costs a message
-//! of its own. Only the authority writes the page to storage. If its buffer has no copy when a
-//! grant is due, then because one has been written: a modified copy stays in the buffer until then.
-//! So the grant can say that storage has the newest version.
+//! *Coherency.* The request names the version in the sender's buffer, and the grant the newest one. With NOFORCE the
+//! authority is also the *owner* of its pages. A modified page returns to it with the release, and goes from it to
+//! the next reader with the grant, so that no page costs a message of its own. Only the authority writes the page to
+//! storage. If its buffer has no copy when a grant is due, then because one has been written: a modified copy stays
+//! in the buffer until then. So the grant can say that storage has the newest version.
 //!
-//! *Order.* Messages may overtake each other. A transaction has ended for its node as soon as its
-//! release is sent (unless `acknowledge_release`), and another one of the node may ask for the page
-//! before the release arrives: it waits in line behind the lock that is still there. A release that
-//! overtakes a request of its own transaction (ended while it waited) leaves a note that the
-//! request is void. The revocation of an authorisation that overtakes its grant is kept for it;
-//! they are numbered, so that an old one is not taken for a new one.
+//! *Order.* Messages may overtake each other. A transaction has ended for its node as soon as its release is sent
+//! (unless `acknowledge_release`). Another one of the node may request the page before the release arrives: it waits
+//! in line behind the lock that still exists. A release that overtakes a request of its own transaction (ended while
+//! it waited) leaves a note that the request is void. The revocation of an authorisation that overtakes its grant is
+//! kept for it; they are numbered, so that an old one is not taken for a new one.
 //!
-//! *Read optimisation* (an option). With a read lock that nobody waits for, the node is authorised
-//! to grant further read locks on the page itself until a writer wants it. The authorisation
-//! replaces the transaction's lock, so the readers' releases cost no message either. It stays when
-//! the page leaves the buffer. With `authorised_without_copy` a reader then still uses it: it gets
-//! the page from storage if it was there at the grant, or asks the authority. Otherwise it only
-//! joins current readers of its node; if there are none, its request gives the authorisation up
-//! and asks for a new one. Such a request stands in line behind the writers that wait.
+//! *Read optimisation* (an option). With a read lock for which no transaction waits, the node is authorised to grant
+//! further read locks on the page itself until a writer wants it. The authorisation replaces the transaction's lock,
+//! so the readers' releases cost no message either. It stays when the page leaves the buffer. With
+//! `authorised_without_copy` a reader then still uses it: it gets the page from storage if it was there at the grant,
+//! or asks the authority. Otherwise it only joins current readers of its node; if there are none, its request gives
+//! the authorisation up and asks for a new one. Such a request waits in line behind the waiting writers.
 //!
 //! *Loss and moves.* If the authority is an [`Assignment`], parts of it move when nodes join and leave, and the loss
 //! of a node is borne: see `moving`. Storage must then be made by redo of all logs ([`crate::redo`]), and no node may
@@ -50,12 +47,12 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
-/// Which node has the authority for a page. Every node must have the same answer: always, or in the same epoch.
+/// The nodes with the authority for pages. Every node must have the same answer: always, or in the same epoch.
 pub trait Authority {
     /// The node for `page`.
     fn of(&self, page: PageId) -> NodeId;
 
-    /// How the authority is divided, if it may move.
+    /// The division of the authority, if it may move.
     fn assignment(&self) -> Option<&Assignment> {
         None
     }
@@ -70,23 +67,23 @@ impl<F: Fn(PageId) -> NodeId> Authority for F {
     }
 }
 
-/// How primary copy locking is to work.
+/// The options of primary copy locking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PrimaryCopyOptions {
     /// When modified pages reach storage.
     pub update: UpdateStrategy,
-    /// Whether nodes are authorised to grant read locks themselves.
+    /// True if nodes are authorised to grant read locks themselves.
     pub read_optimisation: bool,
-    /// Whether a node grants under its authorisation also when its buffer has no copy of the page.
-    /// If not, a reader that finds neither a copy nor a current reader of its node gives the
-    /// authorisation up with its request, and gets a new one with the grant. So the authorisations
-    /// that save messages are those of pages in the buffer (or being read). Those of other pages
-    /// are not used, but stay until a reader asks again or a writer has them revoked.
+    /// True if a node grants under its authorisation also when its buffer has no copy of the page. If false, a reader
+    /// that finds neither a copy nor a current reader of its node gives the authorisation up with its request, and
+    /// gets a new one with the grant. So the authorisations that save messages are those of pages in the buffer (or
+    /// being read). Authorisations of other pages are not used, but stay until a reader asks again or a writer has
+    /// them revoked.
     pub authorised_without_copy: bool,
-    /// Whether a transaction has ended only when every authority has received its release.
+    /// True if a transaction has ended only when every authority has received its release.
     pub acknowledge_release: bool,
-    /// Whether storage has a version when its transaction commits, although NOFORCE is asked for: a commit is durable
-    /// where the pages are. Then pages still come with grants, but no copy has to stay, and none is written.
+    /// True if storage has a version when its transaction commits, in spite of NOFORCE: a commit is durable at the
+    /// place of the pages. Then pages still come with grants, but no copy has to stay, and none is written.
     pub stored_at_commit: bool,
 }
 
@@ -197,7 +194,7 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
 }
 
 impl<A: Authority> PrimaryCopy<A> {
-    /// How it works.
+    /// Its options.
     pub fn options(&self) -> &PrimaryCopyOptions {
         &self.options
     }
@@ -407,8 +404,8 @@ impl<A: Authority> PrimaryCopy<A> {
         Ok(())
     }
 
-    /// The buffer's answer: for a transaction of this node that looks for the page, for a grant to
-    /// another node, or for a transaction there that reads under its node's authorisation.
+    /// The buffer's answer. It is for a transaction of this node that looks for the page, for a grant to another
+    /// node, or for a transaction there that reads under its node's authorisation.
     fn supplied(
         &mut self,
         page: PageId,

@@ -1,19 +1,19 @@
 //! Parts of the lock authority that move: to a node that joins, and from one that left or failed.
 //!
-//! When a node learns of an epoch in which a part has another authority it says at once what its transactions hold of
-//! that part ([`Message::Declare`]), and from then on speaks of those pages to the new authority only. What was
-//! said of them in an epoch before is void, whoever said it, to whom, and whenever it comes: a grant that was
-//! under way is asked for again, and a release is contained in the declaration, which lacks the lock.
+//! A node that learns of an epoch in which a part has another authority declares its transactions' locks of that part
+//! at once ([`Message::Declare`]). From then on it sends messages about those pages to the new authority only.
+//! Messages about them of an epoch before are void, from any sender to any receiver at any time. A grant that was
+//! under way is requested again, and a release is contained in the declaration, which lacks the lock.
 //!
 //! The new authority's part is *frozen*: what is said of its pages is kept, and done later, in the order in which it
-//! came. When each node that was a member before has declared, and all that have failed are recovered (so that
-//! their logs are closed), storage is asked for the part ([`Output::RecoverPart`]): all redo that is durable then is
-//! applied. From that the versions are known. A page on which somebody declares a lock has the version of that
-//! lock, for nobody else can have changed it, and its holder may have meanwhile, but has not released it; of any other
-//! page the newest version is on storage, as who made it had ended before it declared. Then the part goes on.
+//! came. When each node that was a member before has declared, and all failed ones are recovered (so that their logs
+//! are closed), storage gets a request for the part ([`Output::RecoverPart`]). All redo that is durable then is
+//! applied. From that the versions are known. A page with a declared lock has the version of that lock: no other
+//! transaction can have changed it, and its holder may have meanwhile, but has not released it. Of any other page the
+//! newest version is on storage, since its writer had ended before it declared. Then the part goes on.
 //!
-//! A part that stays where it is goes on at once. The locks in it of a node that failed are freed when that is
-//! recovered; a page that such a node had locked for writing has the version that storage has then.
+//! A part that stays where it is goes on at once. The locks in it of a failed node are freed when that is recovered. A
+//! page that such a node had locked for writing has the version that storage has then.
 
 use super::{Authority, PrimaryCopy};
 use crate::protocol::assignment::Part;
@@ -26,7 +26,7 @@ use crate::protocol::{
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is done when a part goes on.
+/// The work to do when a part continues.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
     /// A message of its pages.
@@ -43,7 +43,7 @@ pub(super) enum Kept {
 #[derive(Clone, Debug)]
 pub(super) struct Frozen {
     since: Epoch,
-    /// Who has not declared.
+    /// The nodes that have not declared.
     awaited: BTreeSet<NodeId>,
     declared: Vec<Declared>,
     kept: Vec<Kept>,
@@ -54,7 +54,7 @@ pub(super) struct Frozen {
 }
 
 impl<A: Authority> PrimaryCopy<A> {
-    /// Whether the page's part does not go on yet.
+    /// True if the page's part does not continue yet.
     pub(super) fn frozen(&mut self, page: PageId) -> Option<&mut Frozen> {
         if self.frozen.is_empty() {
             return None;
@@ -69,13 +69,13 @@ impl<A: Authority> PrimaryCopy<A> {
         frozen.map(|frozen| frozen.kept.push(kept())).is_some()
     }
 
-    /// Whether something that was said of a page in this epoch is void.
+    /// True if a message about a page in this epoch is void.
     pub(super) fn is_void(&self, page: PageId, sent_in: Epoch) -> bool {
         let part = self.authority.assignment().and_then(|all| all.part(page));
         part.is_some_and(|part| sent_in < part.since)
     }
 
-    /// Whether a message is to be heard now; else it is void, or kept.
+    /// True if a message is to be taken now; else it is void, or kept.
     pub(super) fn is_to_be_heard(
         &mut self,
         from: NodeId,
@@ -105,8 +105,8 @@ impl<A: Authority> PrimaryCopy<A> {
         }
     }
 
-    /// Of the requests in a release those that concern this node's table now. What concerns parts that are frozen is
-    /// kept, and with it that the transaction has ended: its locks there are declared, or will be.
+    /// Of the requests in a release those that concern this node's table now. Requests of frozen parts are kept, and
+    /// with them that the transaction has ended: its locks there are declared, or will be.
     pub(super) fn released_now(
         &mut self,
         transaction: TransactionId,
@@ -243,7 +243,7 @@ impl<A: Authority> PrimaryCopy<A> {
         }
     }
 
-    /// A node has failed: it says nothing more. What it holds stays.
+    /// A node has failed: it says nothing more. Its locks stay.
     pub(super) fn node_failed(&mut self, node: NodeId, outputs: &mut Vec<Output>) {
         self.home.failed.insert(node);
         let mut ended = Vec::new();
@@ -387,7 +387,7 @@ impl<A: Authority> PrimaryCopy<A> {
 
 impl Authority for Assignment {
     fn of(&self, page: PageId) -> NodeId {
-        // Without parts: nobody, and nobody hears it.
+        // Without parts, no node has the authority, and no node hears it.
         self.part(page)
             .map_or(NodeId(u16::MAX), |part| part.authority)
     }
