@@ -1,7 +1,6 @@
-//! The catalogue: which tables, journals and areas there are, and which pages each table and area
-//! has. It stands in the first pages of the store and is changed by transactions like any other
-//! bytes, whichever way runs them: the functions that change it (`change`) return what is to be stored
-//! and logged as [`Write`]s.
+//! The catalogue: which tables, journals and areas there are, and which pages each table and area has. It is in the
+//! first pages of the store and is changed by transactions like any other bytes, in every way of running them. The
+//! functions that change it (`change`) return the bytes to store and log as [`Write`]s.
 //!
 //! | pages | what |
 //! | --- | --- |
@@ -9,17 +8,16 @@
 //! | 1 to 8 | definitions, 128 bytes each: 256 tables, journals and areas |
 //! | 9 to 24 | extents, 32 bytes each: 2048 |
 //!
-//! A table's extents grow with it: each new one has as many pages as the table has so far, between
-//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas
-//! grow likewise.
+//! A table's extents grow with it. Each new one has as many pages as the table has so far, between
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas grow likewise.
 //!
-//! A table can be dropped, renamed, or emptied at once (`free`): its extents are then entries of nobody, which
-//! other tables take. Nothing is written into their pages. So what stands in them may be another table's, or this
-//! one's of before: every table that was declared or emptied since extents were first free has a *life*, a number that
-//! no table had before, and its pages name it beside the table's number.
+//! A table can be dropped, renamed, or emptied at once (`free`). Its extents are then entries without an owner, which
+//! other tables take. Nothing is written into their pages. So their contents may be another table's, or this one's of
+//! before. Every table that was declared or emptied since extents were first free has a *life*, a number that no table
+//! had before, and its pages name it beside the table's number.
 //!
-//! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them; the entries of
-//! one table stand in the order in which it got them.
+//! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them. The entries of one
+//! table are in the order in which it got them.
 
 mod beside;
 mod change;
@@ -123,19 +121,19 @@ struct ExtentBytes {
 const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
 const _: () = assert!(DEFINITIONS_MAX * 128 == 8 * PAGE_SIZE && EXTENTS_MAX * 32 == 16 * PAGE_SIZE);
 
-/// Whether there are records with keys and places, rows that are only appended, or pages.
+/// Its contents: records with keys and places, rows that are only appended, or pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A table, with the place of the primary key in a record.
     Table {
-        /// Where the key stands, in bytes.
+        /// The place of the key, in bytes.
         key_offset: usize,
         /// The key's length in bytes.
         key_bytes: usize,
     },
     /// A journal.
     Journal,
-    /// A set of pages. What is in them is not known here.
+    /// A set of pages. Their contents are not known here.
     Area,
     /// Nothing any more: the number can be another one's.
     Dropped,
@@ -148,7 +146,7 @@ pub struct Definition {
     pub name: String,
     /// Bytes of a record or row; 0 for an area, and for a journal whose rows have any length.
     pub record_bytes: usize,
-    /// Which of them.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -157,10 +155,9 @@ pub struct Definition {
 pub struct Extent {
     /// The first page.
     pub first_page: PageId,
-    /// How many.
+    /// Their number.
     pub pages: u64,
-    /// Whether they were another table's before: what stands in those that this one has not used is then not
-    /// known.
+    /// True if they were another table's before: the contents of pages that this one has not used are then unknown.
     pub reused: bool,
 }
 
@@ -172,7 +169,7 @@ impl Extent {
 }
 
 impl Definition {
-    /// Whether a database can have it.
+    /// Checks that a database can have it.
     ///
     /// # Errors
     /// [`CatalogueError::Limit`], [`CatalogueError::RecordSize`], [`CatalogueError::KeyPlace`].
@@ -217,7 +214,7 @@ impl Definition {
         }
     }
 
-    /// What it looks like, for error messages.
+    /// Its description, for error messages.
     pub fn describe(&self) -> String {
         match self.kind {
             Kind::Table {
@@ -237,7 +234,7 @@ impl Definition {
     }
 }
 
-/// Whether a table may have records of so many bytes.
+/// Checks that a table may have records of so many bytes.
 ///
 /// # Errors
 /// [`CatalogueError::RecordSize`] unless it is a multiple of 8 from 8 to [`RECORD_BYTES_MAX`].
@@ -265,12 +262,12 @@ pub struct Catalogue {
     lives: Vec<u32>,
     /// The last life that was given.
     last_life: u32,
-    /// Whether it is of version 2.
+    /// True if it is of version 2.
     is_newer: bool,
 }
 
 impl Catalogue {
-    /// Where the root stands.
+    /// The place of the root.
     const ROOT: Address = Address(0);
 
     /// Its version: 1, or 2 if it has what a program of version 0.1 would misread.
@@ -305,12 +302,12 @@ impl Catalogue {
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
 
-    /// Whether pages begin with a catalogue, sound or not.
+    /// True if pages begin with a catalogue, sound or not.
     pub fn is_in(pages: &[u8]) -> bool {
         pages.starts_with(&MAGIC)
     }
 
-    /// Whether they begin with the heap of a segment, which the mapped way made.
+    /// True if they begin with the heap of a segment, which the mapped way made.
     pub fn is_segment_in(pages: &[u8]) -> bool {
         Way::of(pages) == Way::Memory
     }
@@ -420,7 +417,7 @@ impl Catalogue {
             .first_page
             .checked_add(entry.pages)
             .ok_or("an extent beyond the pages")?;
-        // In a catalogue of version 1 they stand in the order of their pages.
+        // In a catalogue of version 1 they are in the order of their pages.
         let after_last = self
             .extents
             .last()
@@ -438,7 +435,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether every page behind the catalogue's own is in one extent.
+    /// True if every page behind the catalogue's own is in one extent.
     fn extents_fit(&self) -> bool {
         let mut runs: Vec<_> = self.extents.iter().map(|(_, extent)| *extent).collect();
         sort_by_place(&mut runs);

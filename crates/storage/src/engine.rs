@@ -1,12 +1,12 @@
 //! The engine: everything below the execution stage, opened and put together.
 //!
-//! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, what is recorded.
-//! Behind every log works the same (`background`): the supply of segments, and the checkpoints. Who appends
-//! to the log is what differs:
+//! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, what is recorded. Behind every
+//! log works the same (`background`): the supply of segments, and the checkpoints. The drivers differ in the appender
+//! to the log:
 //! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]), and with
 //!   the right to append ([`Engine::pen`]);
-//! - all processes that have it open: [`open_first`] and [`join`]. Whoever waits first writes for all, with
-//!   its [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
+//! - all processes that have it open: [`open_first`] and [`join`]. The first waiting one writes for all, with its
+//!   [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
 //! - another host, whose groups are read from a store: [`Replica`].
 //!
 //! Others read what one of them writes, and do not take part: each is a [`Guest`].
@@ -86,7 +86,7 @@ pub struct Opened {
     pub engine: Engine,
     /// The pages, recovered: DB.
     pub store: PageStore,
-    /// What recovery did.
+    /// The report of recovery.
     pub report: RecoveryReport,
 }
 
@@ -219,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// What starts the database's threads, for those of the stages above, too: if one of them dies, the
+    /// The supervisor that starts the database's threads, for those of the stages above, too: if one of them dies, the
     /// log is poisoned.
     pub fn supervisor(&self) -> &Arc<Supervisor> {
         self.threads.supervisor()
@@ -281,9 +281,9 @@ impl Engine {
         }
     }
 
-    /// Ends the log in order: leaves little to redo ([`CheckpointStage::settle`]), and records the
-    /// durable log's end in the manifest, so that the next opening notices if log before it is lost. If
-    /// that fails nothing is lost but this: the end that was recorded at the opening stays.
+    /// Ends the log in order. It leaves little to redo ([`CheckpointStage::settle`]), and records the durable log's end
+    /// in the manifest, so that the next opening notices lost log before it. If that fails nothing is lost but this:
+    /// the end that was recorded at the opening stays.
     pub fn record_end(&mut self) {
         let end = self.commit.durable();
         if let Err(error) = self.commit.wait_until_stable(end) {

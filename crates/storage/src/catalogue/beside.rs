@@ -1,6 +1,6 @@
-//! A table's next content, which is made beside the one that it has: pages that name the table and a life that it has
-//! not yet stand in extents of another table, whose own pages they are not. When all of them are made, the table takes
-//! them over, with the life: a change of the catalogue alone, however many pages there are.
+//! A table's next content, which is made beside its present one. Pages that name the table and a life that it has not
+//! yet are in extents of another table, whose own pages they are not. When all of them are made, the table takes them
+//! over, with the life: a change of the catalogue alone, however many pages there are.
 //!
 //! Before that, a program that opens the database sees an empty table with pages that were another's. So extents of such
 //! a table are marked as reused from the beginning.
@@ -37,8 +37,8 @@ impl Catalogue {
         Ok((extent, writes))
     }
 
-    /// Gives a table a life, and in the place of its extents those of another table, which is dropped. What to write;
-    /// nothing is written into the pages.
+    /// Gives a table a life, and in the place of its extents those of another table, which is dropped. Returns the
+    /// bytes to write; nothing is written into the pages.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`]. The catalogue is then as before.

@@ -1,12 +1,11 @@
 //! Changing the catalogue: declaring tables, journals and areas, and giving them pages.
 //!
-//! The functions here change the catalogue in memory and return the bytes to be stored and logged, as
-//! [`Write`]s: the serial way does that in its transaction, with their before-images, the multi-level
-//! way in a unit of its own.
+//! The functions here change the catalogue in memory and return the bytes to store and log, as [`Write`]s.
+//! The serial way writes them in its transaction, with their before-images, the multi-level way in a unit of
+//! its own.
 //!
-//! Invariants: nothing is changed by a call that fails; the writes that a call returns make, on the
-//! pages, exactly the catalogue in memory, and are whole or not at all there if they are one
-//! transaction of the log (I2).
+//! Invariants: a call that fails changes nothing. The writes that a call returns make, on the pages, exactly
+//! the catalogue in memory. They are whole or absent there if they are one transaction of the log (I2).
 
 use super::{ADDRESS_END, CatalogueError};
 use super::{
@@ -23,9 +22,9 @@ pub const UNDO_AREA: &str = ".undo";
 /// one transaction of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Write {
-    /// Where they stand.
+    /// Their place.
     pub address: Address,
-    /// What stands there now; within one page.
+    /// The new bytes there; within one page.
     pub bytes: Vec<u8>,
 }
 
@@ -126,10 +125,9 @@ impl Catalogue {
         self.place_of_extent(usual.min(there_is).max(pages_at_least))
     }
 
-    /// Gives an area its next extent, and what to write. The extent has as many pages as the area
-    /// has so far, between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least
-    /// `pages_at_least`. They are zeroes: nobody has written them before. The store must be grown to
-    /// [`Catalogue::pages`] before they are used.
+    /// Gives an area its next extent, and what to write. The extent has as many pages as the area has so
+    /// far, between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least `pages_at_least`. They are
+    /// zeroes: never written before. The store must be grown to [`Catalogue::pages`] before they are used.
     ///
     /// # Errors
     /// [`CatalogueError::NoArea`] if it is no area, [`CatalogueError::Limit`] if there is no room for
@@ -164,9 +162,8 @@ impl Catalogue {
         self.extend_within(number, pages_at_least, u64::MAX)
     }
 
-    /// Like [`Catalogue::extend`], but the extent has no more pages than are asked for if the database
-    /// would have more than `pages_max` with those that are usual: where memory is scarce, what there
-    /// is goes to whoever asks.
+    /// Like [`Catalogue::extend`], but the extent has no more pages than requested if the database would
+    /// exceed `pages_max` with the usual number. Where memory is scarce, requested pages come first.
     ///
     /// # Errors
     /// As [`Catalogue::extend`].
@@ -232,7 +229,7 @@ impl Catalogue {
         Ok(Some(number as u16))
     }
 
-    /// The next extent, whoever gets it.
+    /// The next extent, for any table.
     ///
     /// # Errors
     /// [`CatalogueError::Limit`].

@@ -120,7 +120,7 @@ impl ExtentBytes {
         SUM_START ^ self.of ^ self.check ^ halves(self.first_page) ^ halves(self.pages) ^ self.flags
     }
 
-    /// Whose it is, and whether it was another's before.
+    /// Checks its owner, and if it was another's before.
     pub(super) fn check(&self, catalogue: &Catalogue) -> Result<(u16, bool), &'static str> {
         let is_old = (self.flags, self.sum) == (0, 0);
         let known =

@@ -1,4 +1,4 @@
-//! What can be wrong with the catalogue, or with what is to be declared in it.
+//! Faults of the catalogue, or of a declaration for it.
 
 use super::way::{Way, refusal};
 use crate::store::StoreError;
@@ -12,9 +12,9 @@ pub enum CatalogueError {
     LayoutDiffers {
         /// The name.
         name: String,
-        /// What the database has.
+        /// The database's definition.
         found: String,
-        /// What the program has.
+        /// The program's definition.
         declared: String,
     },
     /// No area has this number.
@@ -38,7 +38,7 @@ pub enum CatalogueError {
     /// A name, size or count is beyond its limit.
     #[error("{what} is {value}, the limit is {limit}")]
     Limit {
-        /// What is limited.
+        /// The limited thing.
         what: &'static str,
         /// Its value.
         value: u64,
@@ -52,7 +52,7 @@ pub enum CatalogueError {
         name: String,
         /// The record's size in bytes.
         size: usize,
-        /// What it should be.
+        /// The requirement.
         requirement: &'static str,
     },
     /// A table's primary key is empty or does not lie within its records.
@@ -63,7 +63,7 @@ pub enum CatalogueError {
     KeyPlace {
         /// The table.
         name: String,
-        /// Where the key starts, in bytes.
+        /// The beginning of the key, in bytes.
         key_offset: usize,
         /// The key's length in bytes.
         key_bytes: usize,
@@ -76,7 +76,7 @@ pub enum CatalogueError {
          multi-level way first, which undoes them"
     )]
     Unfinished {
-        /// How many.
+        /// Their number.
         transactions: u64,
     },
     /// The database was made in a way that has no catalogue.
@@ -92,7 +92,7 @@ pub enum CatalogueError {
         page: u64,
         /// The offset in the page.
         offset: usize,
-        /// What is wrong there.
+        /// The fault there.
         reason: String,
     },
     /// No memory for more pages.

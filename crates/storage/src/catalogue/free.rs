@@ -1,9 +1,9 @@
 //! Giving extents back, and taking those that are free: tables dropped, emptied at once, renamed.
 //!
-//! Free extents are entries like others, of nobody. Neighbours become one as soon as they are free. A table
-//! that needs pages takes the smallest free extent that has as many, and of that only as many; if none has,
-//! the largest, unless that is far too small and there is room behind all pages. Entries stay in their order,
-//! so what stands behind one that goes moves up.
+//! Free extents are entries like others, without an owner. Neighbours become one as soon as they are free. A table
+//! that needs pages takes as many as it needs from the smallest free extent that has them. If none has, it takes
+//! the largest, unless that is far too small and pages can be added behind all others. Entries stay in their order,
+//! so the entries behind a removed one move up.
 //!
 //! As in `change`, a call that fails has changed nothing, and the writes that a call returns are one transaction.
 
@@ -41,8 +41,8 @@ impl Catalogue {
         vec![Write::new(Self::ROOT, &self.root())]
     }
 
-    /// Gives a table's extents back, and the table a new life: it has no pages and no records then. What to
-    /// write; nothing is written into the pages.
+    /// Gives a table's extents back, and the table a new life: it has no pages and no records then. Returns the
+    /// bytes to write.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`]; [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
@@ -62,7 +62,7 @@ impl Catalogue {
         Ok(self.changes_since(&before))
     }
 
-    /// Drops a table: its extents are free, and its number can be another one's. What to write.
+    /// Drops a table: its extents are free, and its number can be another one's. Returns the bytes to write.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`].
@@ -106,7 +106,8 @@ impl Catalogue {
     }
 
     /// Gives a table free pages as its next extent, at most so many, and what to write; `None` if none are free
-    /// that are worth taking. Where pages beyond all others cannot be had (`is_last_resort`), any are.
+    /// that are worth taking. Returns the extent, and the bytes to write; `None` if no free one is worth taking. If
+    /// pages beyond all others cannot be had (`is_last_resort`), any are.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`].
@@ -192,7 +193,7 @@ impl Catalogue {
         }
     }
 
-    /// A table's extents are nobody's; free neighbours become one.
+    /// Frees a table's extents; free neighbours become one.
     pub(super) fn free_extents(&mut self, number: u16) {
         for (of, extent) in &mut self.extents {
             if *of == number {
@@ -215,7 +216,7 @@ impl Catalogue {
                 _ => merged.push(extent),
             }
         }
-        // Each stays where the first of its parts stood.
+        // Each stays in the place of the first of its parts.
         self.extents.retain_mut(|(of, extent)| {
             if *of != FREE {
                 return true;

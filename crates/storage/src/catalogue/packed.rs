@@ -79,7 +79,7 @@ impl Catalogue {
         Ok(packed)
     }
 
-    /// What to write into pages of zeroes, so that they hold this catalogue.
+    /// The bytes to write into pages of zeroes, so that they hold this catalogue.
     pub fn whole(&self) -> Vec<Write> {
         self.changes_since(&Catalogue::default())
     }

@@ -1,5 +1,5 @@
-//! Whether multi-level transactions have not ended: what they did may still be compensated, so
-//! nobody but the multi-level way, which does that when it opens the database, may read it.
+//! True if multi-level transactions have not ended. Their effects may still be compensated, so only the
+//! multi-level way, which does that when it opens the database, may read it.
 //!
 //! That way keeps how to undo its running transactions in the area [`UNDO_AREA`]. All that is known of
 //! the area's format here is how a page says that it begins the undo records of a running
@@ -23,7 +23,7 @@ pub const UNUSED: u64 = 0;
 /// The first word of a page that continues another.
 pub const CONTINUATION: u64 = u64::MAX;
 
-/// How many multi-level transactions have not ended. `pages` are those of the catalogue's store.
+/// The number of multi-level transactions that have not ended. `pages` are those of the catalogue's store.
 ///
 /// ```
 /// use sardonyx_storage::catalogue::{Catalogue, unfinished};

@@ -60,7 +60,7 @@ impl Way {
         }
     }
 
-    /// How such a database is used.
+    /// The way to use such a database.
     fn use_it(self) -> &'static str {
         match self {
             Way::Empty => "open it in any way",
@@ -96,7 +96,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// Whether pages have a first definition or a first extent behind the root.
+/// True if pages have a first definition or a first extent behind the root.
 fn lists_something(pages: &[u8]) -> bool {
     let Some(bytes) = pages.get(..CATALOGUE_PAGES as usize * PAGE_SIZE) else {
         return false;

@@ -4,7 +4,7 @@ use super::StripeLayout;
 use super::slot::{SLOT_HEADER_BYTES, SlotHeader, SlotState};
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 
-/// How far the file is extended ahead of the writes, at most.
+/// The most bytes by which the file is extended ahead of the writes.
 const EXTEND_BYTES: u64 = 64 << 20;
 
 /// An open stripe file.
@@ -34,8 +34,9 @@ impl BackupFile {
         })
     }
 
-    /// Makes stable what the file holds, for whoever is going to believe it: a version is overwritten,
-    /// and the log let go, only because a newer version is *durable*. Its name is stable already.
+    /// Makes the file's contents stable, for a caller that will rely on them. A version is
+    /// overwritten, and log freed, only because a newer version is *durable*. Its name is stable
+    /// already.
     ///
     /// The last write may have failed, or its process may have been killed, and a sync need not help
     /// then. So the version that was `written_last` is written again, and the end of the file, so that
@@ -54,7 +55,7 @@ impl BackupFile {
         self.file.sync()
     }
 
-    /// Writes what stands there, byte for byte: what of it is stable stays so meanwhile.
+    /// Writes the present bytes again: stable ones stay so meanwhile.
     fn write_again(&self, offset: u64, bytes: usize) -> Result<(), DiskError> {
         let mut found = AlignedBuffer::zeroed(bytes);
         let read = self.file.read_at(offset, &mut found)?;
@@ -90,7 +91,7 @@ impl BackupFile {
         self.slots
     }
 
-    /// Where a slot starts in the file, in bytes.
+    /// The start of a slot in the file, in bytes.
     pub fn offset(&self, slot: u64) -> u64 {
         slot * self.layout.slot_bytes()
     }

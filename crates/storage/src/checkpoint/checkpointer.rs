@@ -1,14 +1,15 @@
-//! The checkpointer of one stripe: a state machine that applies durable groups to DB' (the update
-//! phase) and writes DB' out, block by block (the writeout phase). It has no thread and no clock;
-//! whoever drives it decides when to do what, and may apply groups between two block writes.
+//! The checkpointer of one stripe: a state machine that applies durable groups to DB' (the update phase)
+//! and writes DB' out, block by block (the writeout phase). It has no thread and no clock. Its driver
+//! decides the time of each step, and may apply groups between two block writes.
 //!
 //! Invariants:
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
 //! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete, that is when
 //!   all of its blocks are durable and so is the journal's archive up to there.
-//! - After any failure nothing more is written and the log's need stays where it was; but one that
-//!   left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by the same
-//!   step again. Such a step writes the same block to the same slot, which holds no newest version.
+//! - After any failure nothing more is written, and the log is needed from the same place as before. But
+//!   an error that left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by
+//!   the same step again. Such a step writes the same block to the same slot, which holds no newest
+//!   version.
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Recovery".
 
@@ -25,7 +26,7 @@ use crate::page::PAGE_SIZE;
 use sardonyx_base::crc32c;
 use std::sync::Arc;
 
-/// What one step of the writeout did.
+/// The result of one step of the writeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// A block is durable.
@@ -46,7 +47,7 @@ pub enum Progress {
     },
 }
 
-/// What a checkpointer has done since it was made.
+/// Counts of a checkpointer since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckpointStatistics {
     /// Commit groups applied.
@@ -63,7 +64,7 @@ pub struct CheckpointStatistics {
     pub bytes: u64,
 }
 
-/// Where a checkpointer goes on after recovery.
+/// The place at which a checkpointer continues after recovery.
 #[derive(Debug)]
 pub(crate) struct Resume {
     /// The ring as recovery found it.
@@ -197,7 +198,7 @@ impl Checkpointer {
     /// or else they stay in memory until the checkpoint is complete.
     ///
     /// # Errors
-    /// What writing the archive may give. All poison but those that may be tried again.
+    /// The errors of writing the archive. All poison but those that may be tried again.
     pub fn write_archive(&mut self) -> Result<(), CheckpointError> {
         self.check_poison()?;
         let result = match &mut self.archiver {
@@ -232,7 +233,7 @@ impl Checkpointer {
     /// applied between the calls.
     ///
     /// # Errors
-    /// What the disk may give. All poison but those that may be tried again.
+    /// The disk's errors. All poison but those that may be tried again.
     pub fn write_next_block(&mut self) -> Result<Progress, CheckpointError> {
         self.check_poison()?;
         let Some(writeout) = self.writeout else {
@@ -330,12 +331,12 @@ impl Checkpointer {
         Some(taken)
     }
 
-    /// Whether a checkpoint was begun and is not complete.
+    /// True if a checkpoint was begun and is not complete.
     pub fn is_writing(&self) -> bool {
         self.writeout.is_some()
     }
 
-    /// How many blocks of the checkpoint that is being written are written, and how many it has.
+    /// The number of written blocks of the checkpoint being written, and of all its blocks.
     pub fn written(&self) -> (u64, u64) {
         self.writeout
             .map_or((0, 0), |writeout| (writeout.next_block, writeout.blocks))
@@ -373,7 +374,7 @@ impl Checkpointer {
         &self.shadow
     }
 
-    /// What was done since this checkpointer was made.
+    /// The counts since this checkpointer was made.
     pub fn statistics(&self) -> CheckpointStatistics {
         self.statistics
     }
@@ -394,7 +395,7 @@ impl Checkpointer {
         }
     }
 
-    /// Poisons it: it panicked, and nobody knows how far it came. Returns the error to be told.
+    /// Poisons it: it panicked, and its progress is unknown. Returns the error to report.
     pub fn panicked(&mut self, message: &str) -> CheckpointError {
         let cause = format!("it panicked: {message}");
         self.poisoned = Some(cause.clone());

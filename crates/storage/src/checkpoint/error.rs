@@ -1,4 +1,4 @@
-//! What can go wrong with a checkpoint while it is being made.
+//! Errors of a checkpoint while it is being made.
 
 use super::install::InstallError;
 use crate::disk::DiskError;
@@ -8,10 +8,10 @@ use crate::store::StoreError;
 use sardonyx_base::process::{FORKED, Forked};
 use std::sync::Arc;
 
-/// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`],
-/// [`CheckpointError::NotWriting`] and those that may be tried again
-/// ([`CheckpointError::may_be_tried_again`]) the checkpointer is poisoned: it does nothing more, and
-/// the log is kept from where it was needed before (I6).
+/// A failed checkpoint operation. After most of them the checkpointer is poisoned: it does nothing
+/// more, and the log is kept from where it was needed before (I6). The exceptions are
+/// [`CheckpointError::AlreadyWriting`], [`CheckpointError::NotWriting`] and those that may be tried
+/// again ([`CheckpointError::may_be_tried_again`]).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -37,7 +37,7 @@ pub enum CheckpointError {
     Record {
         /// The group's number.
         group: u64,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: RecordError,
     },
@@ -56,7 +56,7 @@ pub enum CheckpointError {
          is lost: free disk space"
     )]
     Waiting {
-        /// What it found last.
+        /// The last error found.
         cause: Arc<CheckpointError>,
     },
     /// The record of a store's progress cannot be written, so the log that it has is not freed.
@@ -92,8 +92,8 @@ impl From<Forked> for CheckpointError {
 }
 
 impl CheckpointError {
-    /// Whether the same step may be tried again later: there was no room (or no descriptor, or no
-    /// memory for the system), and nothing was left half done. Never so after a failed sync (I7).
+    /// True if the same step may be tried again later: the disk had no room (or the system no
+    /// descriptor or memory), and nothing was left half done. Never so after a failed sync (I7).
     pub fn may_be_tried_again(&self) -> bool {
         match self {
             CheckpointError::Disk(error) => error.may_be_tried_again(),

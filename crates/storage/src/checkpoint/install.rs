@@ -17,7 +17,7 @@ use crate::store::{PageStore, StoreError};
 /// miss to memory at a few nanoseconds a record, few enough to stay in the first-level cache.
 const WINDOW: usize = 32;
 
-/// What a group's payload held.
+/// The contents of a group's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Installed {
     pub transactions: u64,

@@ -1,9 +1,9 @@
-//! How far apart checkpoints are, and how their blocks are spread over that distance.
+//! The distance of checkpoints, and the spread of their blocks over it.
 //!
-//! Both are measured in log, not in time: a checkpoint exists to bound the log that recovery must
-//! apply, and a run is the same whenever it runs (I11). While transactions come, a checkpoint is
-//! written over the first half of the interval, so that at any moment it takes only a part of the
-//! disk and the processors from them; when none come, or someone waits, it is written at once.
+//! Both are measured in log, not in time: a checkpoint exists to bound the log that recovery must apply, and a run is
+//! the same whenever it runs (I11). While transactions come, a checkpoint is written over the first half of the
+//! interval, so that at any moment it takes only a part of the disk and the processors from them. When none come, or a
+//! caller waits, it is written at once.
 //!
 //! Source: TPK paper, section 2, "Checkpointing": the thread writes "after processing about
 //! 10,000 transactions".
@@ -17,7 +17,7 @@ pub struct CheckpointInterval {
     pub bytes: u64,
     /// Transactions; `u64::MAX` if only bytes count.
     pub transactions: u64,
-    /// Whether the bytes are fewer for a database that is small: nobody chose them.
+    /// True if the bytes are fewer for a small database: they were not configured.
     pub follows_size: bool,
 }
 
@@ -31,8 +31,8 @@ const TIMES_STORED: u64 = 4;
 const SPREAD_OVER: f64 = 0.5;
 
 impl CheckpointInterval {
-    /// The bytes between two checkpoints of a log of at most so many bytes, if nobody says otherwise:
-    /// three eighths, so that two checkpoints' log fits.
+    /// The bytes between two checkpoints of a log of at most so many bytes, unless configured: three eighths, so that
+    /// two checkpoints' log fits.
     pub fn usual_bytes(log_bytes: u64) -> u64 {
         log_bytes / 8 * 3
     }
@@ -50,7 +50,7 @@ impl CheckpointInterval {
         }
     }
 
-    /// How much of the interval has passed, 1 being all of it.
+    /// The passed part of the interval, 1 being all of it.
     fn passed(&self, since: LogPosition, now: LogPosition) -> f64 {
         let share = |from: u64, to: u64, of: u64| to.saturating_sub(from) as f64 / of.max(1) as f64;
         let bytes = share(since.lsn.0, now.lsn.0, self.bytes);
@@ -58,13 +58,12 @@ impl CheckpointInterval {
         bytes.max(transactions)
     }
 
-    /// Whether the next checkpoint is due, if the last one began at `since`.
+    /// True if the next checkpoint is due, if the last one began at `since`.
     pub fn is_over(&self, since: LogPosition, now: LogPosition) -> bool {
         self.passed(since, now) >= 1.0
     }
 
-    /// Whether the next block is due, if the checkpoint began at `since` and has written so many of
-    /// its blocks.
+    /// True if the next block is due, if the checkpoint began at `since` and has written so many of its blocks.
     pub fn block_is_due(
         &self,
         since: LogPosition,

@@ -1,7 +1,7 @@
-//! The checkpoints' ledger: how far they are, whether one is wanted, and why none can be taken. The same
-//! wherever they are taken: the stripes of a [`super::CheckpointStage`] enter here what they did. If the checkpoints are
-//! left to those who follow the log in a store, what puts it there enters how far that is. Whoever wants a checkpoint,
-//! waits for one, or needs room in the log looks here.
+//! The checkpoints' ledger: how far they are, whether one is wanted, and why none can be taken. The same wherever they
+//! are taken: the stripes of a [`super::CheckpointStage`] enter here what they did. If the checkpoints are left to
+//! those who follow the log in a store, what puts it there enters how far that is. Callers that want a checkpoint, wait
+//! for one, or need room in the log look here.
 //!
 //! Invariant: I6 (the log is freed only up to what every entry allows).
 
@@ -15,7 +15,7 @@ use sardonyx_base::sync::{Condvar, Mutex};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-/// What is known of a database's checkpoints.
+/// The known state of a database's checkpoints.
 #[derive(Debug)]
 pub(super) struct Ledger {
     segments: Arc<Segments>,
@@ -54,7 +54,7 @@ pub(super) struct Entry {
     waiting: Option<Waiting>,
     /// Attempts to write that found no room.
     attempts_failed: u64,
-    /// Somebody wants it to be tried again at once.
+    /// A caller wants it to be tried again at once.
     try_now: bool,
 }
 
@@ -63,11 +63,11 @@ pub(super) struct Entry {
 pub struct Waiting {
     /// Since when.
     pub since: Instant,
-    /// What the last attempt found.
+    /// The last attempt's error.
     pub cause: Arc<CheckpointError>,
 }
 
-/// What the checkpointing stage did since the database was opened.
+/// Counts of the checkpointing stage since the database was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckpointTotals {
@@ -82,7 +82,7 @@ pub struct CheckpointTotals {
     /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
     /// freed. [`super::CheckpointStage::waiting`] says why.
     pub waiting_for_room: Option<Duration>,
-    /// Whether checkpointing stopped for good: [`super::CheckpointStage::failure`] says why.
+    /// True if checkpointing stopped for good: [`super::CheckpointStage::failure`] has the reason.
     pub stopped: bool,
 }
 
@@ -214,8 +214,8 @@ impl Ledger {
         entry.wanted = entry.wanted.max(Some(position));
     }
 
-    /// Whether nothing more comes soon of what is wanted: it is there, or there is no room for it, or
-    /// checkpointing stopped. If not, waits for a change, until that time at the latest, if `wait`.
+    /// True if nothing more of the request comes soon: it is complete, or the disk has no room for it, or checkpointing
+    /// stopped. If not, waits for a change, until that time at the latest, if `wait`.
     pub fn is_settled(&self, wait: bool, until: Option<Instant>) -> bool {
         let mut entries = self.entries.lock();
         let over = |e: &Entry| e.wanted.is_none() || e.failure.is_some() || e.waiting.is_some();
@@ -238,7 +238,7 @@ impl Ledger {
         entries.iter().map(|entry| entry.attempts_failed).collect()
     }
 
-    /// What became of what was wanted, if that is known; else waits for a change, if `wait`.
+    /// The result of the request, if that is known; else waits for a change, if `wait`.
     pub fn outcome(
         &self,
         attempts_before: &[u64],

@@ -27,7 +27,7 @@ pub struct CompleteCheckpoint {
     pub number: u64,
     /// How many blocks it has.
     pub blocks: u64,
-    /// Where a redo pass must start that has nothing but this checkpoint.
+    /// The start of a redo pass that has nothing but this checkpoint.
     pub redo_start: LogPosition,
 }
 
@@ -40,8 +40,8 @@ impl CompleteCheckpoint {
     };
 }
 
-/// What a slot says of the version of a block in it. Little-endian on disk; the layout is in
-/// `docs/format.md`.
+/// The description of a block's version in its slot's header. Little-endian on disk; the layout is
+/// in `docs/format.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotHeader {
     /// The database's identity.
@@ -56,9 +56,9 @@ pub struct SlotHeader {
     pub checkpoint: u64,
     /// The log must be applied to this version from here.
     pub position: LogPosition,
-    /// Where the checkpoint's writeout began: not after any of its blocks' positions.
+    /// The beginning of the checkpoint's writeout: not after any of its blocks' positions.
     pub redo_start: LogPosition,
-    /// How many blocks the checkpoint has.
+    /// The number of the checkpoint's blocks.
     pub blocks: u64,
     /// The last complete checkpoint before this one.
     pub complete: CompleteCheckpoint,
@@ -66,7 +66,7 @@ pub struct SlotHeader {
     pub data_checksum: u32,
 }
 
-/// What is in a slot, judged by its header.
+/// The content of a slot, judged by its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotState {
     /// Never written.
@@ -132,7 +132,7 @@ impl SlotHeader {
         })
     }
 
-    /// Whether these are the block's used bytes.
+    /// True if these are the block's used bytes.
     pub fn data_is_valid(&self, used: &[u8]) -> bool {
         used.len() == self.used_bytes as usize && crc32c::crc32c(used) == self.data_checksum
     }

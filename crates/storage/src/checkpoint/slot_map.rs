@@ -1,11 +1,11 @@
-//! Where in a stripe's file the next version of a block goes.
+//! The place in a stripe's file of the next version of a block.
 //!
 //! The TPK paper keeps n blocks in a ring of n+1 slots and moves every block one slot down at each
-//! checkpoint. The reason it works is only this: *a block's newest durable version is never
-//! overwritten before its next version is durable.* This structure keeps that property directly,
-//! with a map from blocks to slots and a queue of free slots, so that n may change at any time and
-//! a half-written checkpoint needs no special case. While n is constant, the slots are used in the
-//! paper's order: one after another, each freed by the block written just before.
+//! checkpoint. The reason it works is only this: *a block's newest durable version is never overwritten
+//! before its next version is durable.* This structure keeps that property directly, with a map from
+//! blocks to slots and a queue of free slots. So n may change at any time, and a half-written checkpoint
+//! needs no special case. While n is constant, the slots are used in the paper's order: one after
+//! another, each freed by the block written just before.
 //!
 //! It does no I/O. Its property is tested in `the_newest_durable_version_is_never_overwritten`.
 //!

@@ -1,17 +1,16 @@
-//! The checkpointing stage: the checkpointers of all stripes, fed by the logging stage, on threads
-//! of their own or, without threads, pumped by whoever commits.
+//! The checkpointing stage: the checkpointers of all stripes, fed by the logging stage. They run on threads of their
+//! own or, without threads, pumped by committing callers.
 //!
-//! Each stripe's loop alternates between the TPK paper's two phases at the grain of one block: it takes
-//! *all* groups that wait and applies them to DB', then writes one block if a checkpoint is being
-//! written, and so on. The TPK paper's writeout phase lets the log pile up in the queue until the whole
-//! copy is on disk; here the queue never holds more than what arrives during one block's write, and
-//! each block says itself from where the log must be applied to it.
+//! Each stripe's loop alternates between the TPK paper's two phases at the grain of one block. It takes *all* waiting
+//! groups and applies them to DB', then writes one block if a checkpoint is being written, and so on. The TPK paper's
+//! writeout phase lets the log accumulate in the queue until the whole copy is on disk. Here the queue never holds more
+//! than what arrives during one block's write, and each block has its own position from which the log must be applied
+//! to it.
 //!
-//! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again
-//! until there is some, and says so meanwhile in [`CheckpointStage::waiting`]. It goes on applying
-//! groups. One that fails in any other way stops, says why in [`CheckpointStage::failure`], and lets
-//! go of its buffers. Either way transactions go on until the log is full, since nothing frees it
-//! (I6); then they are refused with that reason.
+//! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again until there is
+//! some, and says so meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in any
+//! other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way transactions
+//! go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
@@ -33,8 +32,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// How long a stripe with a thread of its own waits before it tries again what found no room. A
-/// failed attempt is a few system calls; nobody notices a fifth of a second more after a full disk.
+/// The pause of a stripe with a thread of its own before it tries again after it found no room. A failed attempt is a
+/// few system calls. After a full disk, a fifth of a second more does not matter.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The checkpointers of a database.
@@ -56,14 +55,14 @@ pub struct CheckpointStage {
 struct Stripe {
     checkpointer: Checkpointer,
     waiting: VecDeque<Arc<DurableGroup>>,
-    /// Where the last checkpoint of this stripe began.
+    /// The beginning of the last checkpoint of this stripe.
     began_at: LogPosition,
     writeout_began: Option<Instant>,
     /// The last attempt to write found no room; the next one is due then.
     try_again_at: Option<Instant>,
 }
 
-/// What a stripe's thread does next.
+/// The next act of a stripe's thread.
 enum Next {
     /// Sleep until groups come or a checkpoint is wanted.
     Sleep,
@@ -90,7 +89,7 @@ impl CheckpointStage {
         Self::with_ledger(ledger, checkpointers, feeds, interval, drive)
     }
 
-    /// The stage of a database whose checkpoints are left to those who follow its log in a store: nothing runs here;
+    /// The stage of a database whose checkpoints are left to those who follow its log in a store. Nothing runs here;
     /// the log is needed from `needed_from` until the store has it ([`CheckpointStage::store_has`]).
     pub fn left_to_followers(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
         let ledger = Ledger::of_store(needed_from, supply);
@@ -137,7 +136,7 @@ impl CheckpointStage {
         self.ledger.is_of_store()
     }
 
-    /// The store has the log up to `end`, and up to `recorded` that is written down here: if the checkpoints are left to
+    /// The store has the log up to `end`, and the record here has it up to `recorded`. If the checkpoints are left to
     /// followers, the log before that is freed when room is wanted.
     pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
         self.ledger.store_has(end, recorded);
@@ -258,7 +257,7 @@ impl CheckpointStage {
         self.ledger.found_room(number);
     }
 
-    /// Whether what found no room is not to be tried again yet.
+    /// True if a step that found no room is not to be tried again yet.
     fn is_patient(&self, number: usize, state: &Stripe) -> bool {
         let Some(at) = state.try_again_at else {
             return false;
@@ -324,7 +323,7 @@ impl CheckpointStage {
         Ok(())
     }
 
-    /// What a stripe's thread does after its work. What was asked for meanwhile nudges the feed.
+    /// The next act of a stripe's thread after its work. A request meanwhile nudges the feed.
     fn next(&self, number: usize, state: &Stripe) -> Next {
         if let Some(at) = state.try_again_at {
             return Next::TryAgainAt(at);
@@ -342,8 +341,8 @@ impl CheckpointStage {
         }
     }
 
-    /// Whether a checkpoint is due: by the interval, or because one is wanted that has everything
-    /// before a place which DB' has reached.
+    /// True if a checkpoint is due: by the interval, or because one is wanted that has everything before a place which
+    /// DB' has reached.
     fn checkpoint_is_due(&self, number: usize, state: &Stripe) -> bool {
         let position = state.checkpointer.position();
         let wanted = self.ledger.wanted_of(number);
@@ -351,15 +350,15 @@ impl CheckpointStage {
             || wanted.is_some_and(|wanted| wanted.group <= position.group)
     }
 
-    /// How far apart the checkpoints of what a stripe, and those beside it, store now are.
+    /// The distance of checkpoints of the present sizes of a stripe and of those beside it.
     fn interval_of(&self, state: &Stripe) -> CheckpointInterval {
         let bytes = state.checkpointer.shadow().stored_bytes();
         let stripes = self.stripes.len() as u64;
         self.interval.for_stored(bytes.saturating_mul(stripes))
     }
 
-    /// Whether the next block of the checkpoint being written is due: by the interval's measure, or
-    /// because someone waits for the checkpoint.
+    /// True if the next block of the checkpoint being written is due: by the interval's measure, or because a caller
+    /// waits for the checkpoint.
     fn block_is_due(&self, number: usize, state: &Stripe) -> bool {
         let (written, blocks) = state.checkpointer.written();
         let now = state.checkpointer.position();
@@ -374,7 +373,7 @@ impl CheckpointStage {
         self.feeds.iter().for_each(|feed| feed.nudge());
     }
 
-    /// Where the checkpoint began that a stripe is writing, if it is writing one.
+    /// The beginning of the checkpoint that a stripe is writing, if it is writing one.
     pub(super) fn writing_from(&self, stripe: usize) -> Option<LogPosition> {
         let state = self.stripes[stripe].lock();
         state.checkpointer.is_writing().then_some(state.began_at)
@@ -386,14 +385,14 @@ impl CheckpointStage {
         self.feeds[stripe].nudge();
     }
 
-    /// Whether nothing more comes soon of what is wanted; if not, takes a step, or waits for the threads,
-    /// until that time at the latest.
+    /// True if nothing more of the request comes soon. If not, takes a step, or waits for the threads, until that time
+    /// at the latest.
     pub(super) fn is_settled(&self, until: Option<Instant>) -> bool {
         self.callers_step();
         self.ledger.is_settled(self.drive.has_threads(), until)
     }
 
-    /// How far apart checkpoints are.
+    /// The distance of checkpoints.
     pub(super) fn interval(&self) -> CheckpointInterval {
         self.interval
     }
@@ -412,8 +411,8 @@ impl CheckpointStage {
     /// on the caller's time.
     ///
     /// # Errors
-    /// What stopped a stripe; [`CheckpointError::Waiting`] if the disk has no room for it: then it is
-    /// taken as soon as there is some.
+    /// The error that stopped a stripe; [`CheckpointError::Waiting`] if the disk has no room for it: then it is taken
+    /// as soon as the disk has some.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
         self.ledger.check_process()?;
         let before = self.ledger.attempts();
@@ -444,7 +443,7 @@ impl CheckpointStage {
         }
     }
 
-    /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
+    /// A thread of the engine died: callers that wait for a checkpoint are notified, since it may never come.
     pub fn give_up(&self, reason: &LogError) {
         if self.ledger.check_process().is_ok() {
             self.ledger.give_up(reason);
@@ -456,8 +455,8 @@ impl CheckpointStage {
         self.ledger.failure()
     }
 
-    /// Whether a checkpoint waits for room on the disk, and since when: the stripe that has waited
-    /// longest. It goes on by itself.
+    /// The wait of a checkpoint for room on the disk, and its beginning: the stripe that has waited longest. It goes on
+    /// by itself.
     pub fn waiting(&self) -> Option<Waiting> {
         self.ledger.waiting()
     }
@@ -482,7 +481,7 @@ impl CheckpointStage {
         self.stripes.iter().map(bytes).sum()
     }
 
-    /// Whether a writeout is going on.
+    /// True if a writeout is under way.
     pub fn is_writing(&self) -> bool {
         self.writing.load(Ordering::Relaxed) > 0
     }
@@ -492,7 +491,7 @@ impl CheckpointStage {
         Duration::from_nanos(self.busy_nanoseconds.load(Ordering::Relaxed))
     }
 
-    /// What was done since the database was opened.
+    /// The counts since the database was opened.
     pub fn totals(&self) -> CheckpointTotals {
         let nanoseconds = self.writing_nanoseconds.load(Ordering::Relaxed);
         self.ledger.totals(Duration::from_nanos(nanoseconds))
@@ -519,7 +518,7 @@ impl FreesLog for CheckpointStage {
             return false;
         }
         CheckpointStage::want(self, position);
-        // One that is there already was told of.
+        // A checkpoint that is complete already was reported.
         self.ledger.is_wanted()
     }
 

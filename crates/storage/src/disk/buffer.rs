@@ -1,7 +1,7 @@
 //! A byte buffer whose address and capacity suit direct I/O.
 //!
-//! It is the home of commit groups on their way from the execution stage to the disk and to the
-//! checkpointer, so it grows like a `Vec` and is reused, never freed, on the hot path.
+//! Commit groups are in it on their way from the execution stage to the disk and to the
+//! checkpointer. So it grows like a `Vec` and is reused, never freed, on the hot path.
 
 use super::DIRECT_ALIGNMENT;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -95,8 +95,8 @@ impl AlignedBuffer {
         *self = larger;
     }
 
-    /// Lengthens the content by `additional` bytes, which are initialised but hold whatever stood
-    /// there, and returns them to be written.
+    /// Lengthens the content by `additional` bytes, which are initialised but hold earlier bytes,
+    /// and returns them to be written.
     #[inline(always)]
     pub fn append(&mut self, additional: usize) -> &mut [u8] {
         self.reserve(additional);

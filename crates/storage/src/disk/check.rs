@@ -1,5 +1,6 @@
-//! What both disks refuse before they touch anything: names that leave the database's directory,
-//! and direct I/O that is not aligned. One place, so that a test on one disk speaks for the other.
+//! The refusals of both disks before they touch anything: names that leave the database's
+//! directory, and direct I/O that is not aligned. One place, so that a test on one disk speaks for
+//! the other.
 
 use super::{Access, DIRECT_ALIGNMENT};
 use std::io;

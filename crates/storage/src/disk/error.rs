@@ -1,4 +1,4 @@
-//! What can go wrong at the disk: always with the file, the offset and the operation.
+//! Errors of the disk: always with the file, the offset and the operation.
 
 use rustix::io::Errno;
 use std::io;
@@ -8,18 +8,18 @@ use std::io;
 #[error("{operation} failed on {file}{}: {source}", place(operation, *offset))]
 #[non_exhaustive]
 pub struct DiskError {
-    /// What was being done: `open`, `read`, `write`, `sync`, `rename`, …
+    /// The operation: `open`, `read`, `write`, `sync`, `rename`, …
     pub operation: &'static str,
     /// The file, as a person would find it.
     pub file: String,
-    /// Where in the file, in bytes; 0 where an offset has no meaning.
+    /// The place in the file, in bytes; 0 where an offset has no meaning.
     pub offset: u64,
-    /// What the operating system said.
+    /// The operating system's error.
     #[source]
     pub source: io::Error,
 }
 
-/// Where in the file, for an operation that has a place in it.
+/// The place in the file, for an operation that has one.
 fn place(operation: &str, offset: u64) -> String {
     let has_one = ["read", "write", "durable write", "preallocate"].contains(&operation);
     match has_one || offset != 0 {
@@ -44,7 +44,7 @@ impl DiskError {
         }
     }
 
-    /// Whether the disk has no more room, or its user may have no more.
+    /// True if the disk has no more room, or its user may have no more.
     pub fn is_full(&self) -> bool {
         matches!(
             self.source.kind(),
@@ -52,9 +52,9 @@ impl DiskError {
         )
     }
 
-    /// Whether the same operation may be tried again later: it found no room, no descriptor or no
-    /// memory, or was interrupted, so its cause may pass, and whoever does all of it again has done
-    /// it. Never so for a sync: after one that failed nobody knows what is stable (I7).
+    /// True if the same operation may be tried again later. It found no room, no descriptor or no
+    /// memory, or was interrupted, so its cause may pass, and repeating all of it completes it.
+    /// Never so for a sync: after a failed one it is unknown what is stable (I7).
     pub fn may_be_tried_again(&self) -> bool {
         const PASSING: [Errno; 6] = [
             Errno::MFILE,

@@ -1,20 +1,21 @@
 //! The disk: the one door through which everything durable goes.
 //!
-//! A small trait with two implementations: [`RealDisk`] and, with the feature `simulated-disk`, `SimulatedDisk`, which
-//! holds back unsynced writes and can lose, tear at sector grain, reorder and fail them, driven by a seed.
+//! A small trait with two implementations. [`RealDisk`] is one; with the feature `simulated-disk`, `SimulatedDisk` is
+//! the other. It holds back unsynced writes and can lose, tear at sector grain, reorder and fail them, driven by a
+//! seed.
 //!
-//! What callers may rely on, and nothing more:
+//! The guarantees to callers, and nothing more:
 //! - a write is stable only after [`DiskFile::sync`] of that file, or [`DiskFile::write_durable_at`],
 //!   returned `Ok`;
 //! - until then any subset of its [`SECTOR_SIZE`] sectors may be there after a crash;
 //! - a create, rename or remove is stable only after [`Disk::sync_directory`] returned `Ok`; a
 //!   directory only after [`Disk::create_directory`] did, also if it was there before;
 //! - a rename is atomic: after a crash either the old or the new name is there;
-//! - what can be read or listed need not be stable: whoever wrote it may have been killed before the
-//!   sync, so whoever goes on makes it stable before building on it;
-//! - after a sync that failed, nothing is known of any write since the last good one (I7). Everybody
-//!   may go on reading it, the next process too, while later syncs succeed and do nothing for it:
-//!   what is not proved durable by something later must be written again, not just synced.
+//! - data that can be read or listed need not be stable. Its writer may have been killed before the sync, so its
+//!   reader makes it stable before building on it;
+//! - after a sync that failed, nothing is known of any write since the last good one (I7). Every process may continue
+//!   to read it, the next one too, while later syncs succeed and do nothing for it. Data that is not proved durable by
+//!   something later must be written again, not just synced.
 
 mod buffer;
 mod check;
@@ -34,10 +35,10 @@ use std::sync::Arc;
 /// Alignment of offsets, lengths and buffers for files opened with [`Access::Direct`], in bytes.
 pub const DIRECT_ALIGNMENT: usize = 4096;
 
-/// What a disk writes wholly or not at all, in bytes. Torn writes are torn between sectors.
+/// The unit that a disk writes wholly or not at all, in bytes. Torn writes are torn between sectors.
 pub const SECTOR_SIZE: usize = 512;
 
-/// How a file's bytes should travel.
+/// The way of a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Through the operating system's page cache.
@@ -47,7 +48,7 @@ pub enum Access {
     Direct,
 }
 
-/// Whether a file is expected to exist.
+/// The expected existence of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Create {
     /// Open an existing file for reading and writing; its absence is an error.
@@ -95,8 +96,8 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError>;
     /// Takes the advisory lock `name`, without waiting. `Ok(None)`: another holder has it.
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError>;
-    /// Takes the advisory lock `name` together with others who take it shared, without waiting.
-    /// `Ok(None)`: somebody holds it exclusively.
+    /// Takes the advisory lock `name` together with others who take it shared, without waiting. `Ok(None)`: another
+    /// process holds it exclusively.
     ///
     /// # Errors
     /// The disk's; a disk that does not know shared locks says so, which is the default.

@@ -1,14 +1,13 @@
 //! The real disk: files of the operating system, under one root directory.
 //!
-//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`, which on devices with forced
-//! unit access costs one write instead of a write and a cache flush. Files opened for direct access
-//! bypass the page cache where the file system can; where it refuses (at open, or only at the first
-//! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
-//! program tested here works there.
+//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`, which on devices with forced unit access costs
+//! one write instead of a write and a cache flush. Files opened for direct access bypass the page cache where the file
+//! system can. Where it refuses (at open, or only at the first read or write) they go through it. Nothing else changes:
+//! the alignment rule stays, so that a program tested here works there.
 //!
-//! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) makes nothing, changes nothing
-//! and asks for no right to: it works on a read-only file system and on files of another user. Several processes that
-//! read what another one writes can [share](RealDisk::sharing_reads) what one of them has read.
+//! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) makes nothing, changes nothing and requests
+//! no right to. It works on a read-only file system and on files of another user. Several processes that read what
+//! another one writes can [share](RealDisk::sharing_reads) what one of them has read.
 
 mod directory;
 mod file;
@@ -44,18 +43,17 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
-    /// Whether nothing is made or changed.
+    /// True if nothing is made or changed.
     for_reading: bool,
     /// True if all files are read through the page cache.
     shares_reads: bool,
 }
 
 impl RealDisk {
-    /// Opens a directory as a disk. If it is absent it and its parents are created. It is made
-    /// stable in any case, because whoever created it may have been killed before: each directory
-    /// above it on the same file system is synced, but for those that this user may not open (to
-    /// create a directory in such a one is an error), and for those that this process has synced and
-    /// whose entries have not changed since then.
+    /// Opens a directory as a disk. If it is absent it and its parents are created. It is made stable in any case,
+    /// because its creator may have been killed before. Each directory above it on the same file system is synced.
+    /// Excepted are directories that this user may not open (to create a directory in such a one is an error), and
+    /// those that this process has synced and whose entries have not changed since then.
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.
@@ -74,8 +72,8 @@ impl RealDisk {
         })
     }
 
-    /// Opens a directory that is there as a disk of which nothing is changed: files are opened for reading,
-    /// also where they are locked, and whatever would make or change something is an error.
+    /// Opens an existing directory as a disk of which nothing is changed. Files are opened for reading, also where they
+    /// are locked, and any call that would make or change something is an error.
     ///
     /// # Errors
     /// If there is no such directory.
@@ -125,7 +123,7 @@ impl RealDisk {
         }
     }
 
-    /// How a file is opened.
+    /// The flags with which a file is opened.
     fn flags(
         &self,
         operation: &'static str,
@@ -164,7 +162,7 @@ impl RealDisk {
     ) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
         let path = self.file_path(operation, name)?;
         let failed = |error: Errno| path_error(operation, &path, error);
-        // One that is only read is not made: without it nobody has what it locks.
+        // A file that is only read is not made: without it no process has the thing that it locks.
         let create = match self.for_reading {
             true => Create::No,
             false => Create::IfAbsent,
@@ -312,7 +310,7 @@ impl Disk for RealDisk {
     fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
         let operation = "wait for the lock";
         let lock = self.flock(operation, name, FlockOperation::LockExclusive)?;
-        // Whoever may wait is not told that it would have to.
+        // A caller that may wait is not refused for having to.
         lock.ok_or_else(|| DiskError::new(operation, name, 0, Errno::WOULDBLOCK.into()))
     }
 

@@ -1,9 +1,9 @@
 //! A database that was made without a store comes into one: its whole log goes there.
 //!
-//! First the directory says that it is a part of what the store is, by the file `STORE`; then the store has the manifest.
-//! That one says how far the log went then. The log itself is put there by the next claim of the directory ([`claiming`]),
-//! and until all of it is there nobody else may go on: its transactions were acknowledged. So the log's end is made stable
-//! before it is promised to anyone.
+//! First the directory says that it is a part of what the store is, by the file `STORE`; then the store has the
+//! manifest. That one says how far the log went then. The next claim of the directory puts the log itself there
+//! ([`claiming`]). Until all of it is there no other host may continue: its transactions were acknowledged. So the
+//! log's end is made stable before it is promised to anyone.
 //!
 //! Invariant: I12 (another host goes on with everything that was acknowledged before there was a store).
 //!
@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Refuses a directory that has transactions and never was one of the store's: a clone or a backup, whose transactions
-/// would be taken for what nobody was told of.
+/// would be taken for unacknowledged ones.
 pub(super) fn check_member(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -91,8 +91,8 @@ pub(super) fn adopt(
     publish(remote, &made)
 }
 
-/// Where the log ends, when all of it is stable: as recovery makes it, which comes later. The store takes entries of so
-/// many bytes.
+/// The log's end, when all of it is stable: as recovery makes it, which comes later. The store takes entries of so many
+/// bytes.
 fn stable_end(
     disk: &Arc<dyn Disk>,
     local: &Manifest,

@@ -1,6 +1,6 @@
-//! What works behind an open log, the same whoever writes it: the supply of segments, and the checkpoints
+//! The work behind an open log, the same for every writer: the supply of segments, and the checkpoints
 //! that follow the log and free it. Assembled once, here; its steps are driven by threads of its own, or
-//! by whoever commits.
+//! by committing callers.
 
 use super::StorageOptions;
 use super::opening::needed_from;
@@ -31,7 +31,7 @@ pub(super) struct Background {
     /// One for each stripe.
     pub feeds: Vec<Arc<Feed>>,
     pub stage: Arc<CheckpointStage>,
-    /// Who takes the steps.
+    /// The threads that take the steps.
     drive: Drive,
 }
 
@@ -82,7 +82,7 @@ impl Background {
         Self::assemble(disk, manifest, options, checkpointers, needed)
     }
 
-    /// Who takes the steps.
+    /// The threads that take the steps.
     pub fn drive(&self) -> Drive {
         self.drive
     }
@@ -113,7 +113,7 @@ impl Background {
 
     /// A pool for groups that are received or read, and then given to the checkpoints.
     pub fn pool(&self) -> Arc<BufferPool> {
-        // Whoever needs a buffer waits for it, so nobody is to be called back.
+        // A thread that needs a buffer waits for it, so no callback is needed.
         let buffers_max = self.drive.has_threads().then_some(BUFFERS_MAX);
         Arc::new(BufferPool::new(BUFFER_BYTES, buffers_max, || {}))
     }

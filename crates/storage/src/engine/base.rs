@@ -4,8 +4,9 @@
 //! checkpoint and an orderly end: what recovery makes of them is the database at the base's place. Whatever of a file is
 //! zeroes is left out.
 //!
-//! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`marks`]). What is
-//! marked is begun again; a directory with data and without the mark has lost its manifest, and is left alone.
+//! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`marks`]). A
+//! marked directory is begun again. A directory with data and without the mark has lost its manifest, and is left
+//! alone.
 
 use super::claiming::impossible;
 use super::opening::create_database;
@@ -35,9 +36,9 @@ impl Replica {
     /// Puts a base into the store: the database as it is here. The replica is closed; it can be opened again.
     ///
     /// # Errors
-    /// The disk's; the store's: then the base may be there all the same, if its head is, and another can be made;
-    /// [`RemoteLogError::BehindBoundary`] if what follows it was deleted meanwhile: it is deleted, too, or is none for
-    /// [`usable_bases`].
+    /// Errors: the disk's; the store's, after which the base exists if its head does, and another can be made.
+    /// [`RemoteLogError::BehindBoundary`] if the log after it was deleted meanwhile: the base is deleted, too, or does
+    /// not count for [`usable_bases`].
     pub fn put_base(
         self,
         options: &StorageOptions,
@@ -78,7 +79,7 @@ impl Replica {
     }
 }
 
-/// Removes a base again if the log after it was deleted while it was put into the store: the process that did that may have
+/// Removes a base again if the log after it was deleted while it was put into the store: the deleting process may have
 /// taken its parts for those of a maker that died. The boundary moved before they were deleted, so it shows that here.
 fn take_back_if_trimmed(
     remote: &RemoteLog,
@@ -184,12 +185,12 @@ impl Putting<'_> {
 
 fn read_piece(file: &dyn DiskFile, offset: u64, bytes: u64) -> Result<AlignedBuffer, OpenError> {
     let mut piece = AlignedBuffer::zeroed(usize::try_from(bytes).unwrap_or(usize::MAX));
-    // What a file cut meanwhile lacks stays zero.
+    // The missing part of a file cut meanwhile stays zero.
     file.read_at(offset, &mut piece)?;
     Ok(piece)
 }
 
-/// Where what is not zeroes begins and ends, in pieces.
+/// The beginnings and ends of the bytes that are not zeroes, in pieces.
 fn without_zeroes(bytes: &[u8]) -> Option<(usize, usize)> {
     let is_used = |piece: &[u8]| piece.iter().any(|byte| *byte != 0);
     let mut pieces = bytes.chunks(PIECE_BYTES);
@@ -223,8 +224,8 @@ fn damaged(reason: String) -> OpenError {
     RemoteLogError::Base { reason }.into()
 }
 
-/// The bases in a store. One before the boundary is counted as unfinished: the log after it is deleted, and perhaps some
-/// of its parts, by whoever deleted that log while it was put there.
+/// The bases in a store. One before the boundary is counted as unfinished: the log after it is deleted, and perhaps
+/// some of its parts, by a process that deleted that log while it was put there.
 ///
 /// # Errors
 /// The store's.
@@ -317,7 +318,7 @@ pub fn get_base(
     marks::clear_unfinished(home)?;
     let (manifest, _) = places::make(home, &manifest, &options.directories)?;
     marks::mark(&**home)?;
-    // What an interrupted creation left is no data.
+    // The remains of an interrupted creation are no data.
     places::clear_parts(home)?;
     marks::forget_store(home)?;
     for folder in [LOG_DIRECTORY, BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {

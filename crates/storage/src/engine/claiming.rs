@@ -9,14 +9,15 @@
 //! ```
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
-//! from the first difference on the store's count. What is cut off is kept aside first ([`forks`]), and goes from its last
-//! group backwards, so that what is left is a log at any moment. What is known to be the same is recorded only when recovery
-//! has made it stable: a process that was killed may have left log that is seen here and lost by a power cut. The checkpoints
-//! have none of what is cut off, if nothing was acknowledged that the store did not have
-//! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins anew.
+//! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]), and removed from
+//! its last group backwards, so that the rest is a log at any moment. A known place is recorded only when recovery has
+//! made it stable: a killed process may have left log that is seen here and lost by a power cut. The checkpoints have
+//! none of what is cut off, if nothing was acknowledged that the store did not have
+//! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins
+//! anew.
 //!
-//! Invariants: I2, I4, I12 (what is opened has everything that was ever acknowledged through the store, or before the
-//! database's log was there, and after the claim's fence nobody else acknowledges). So only another host's groups cut
+//! Invariants: I2, I4, I12. The opened database has everything that was ever acknowledged through the store, or before
+//! the database's log was there. After the claim's fence no other host acknowledges. So only another host's groups cut
 //! anything off: to follow alone is no reason to.
 
 use super::adopting::{adopt, check_member};
@@ -239,7 +240,7 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// Takes the entries that the store has now, as long as this holds. Where the next one was deleted it goes on from a
+    /// Takes the entries that the store has now, as long as this holds. If the next one was deleted it continues from a
     /// base, if it may.
     fn taken_while(mut self, goes_on: impl Fn(&Self) -> bool) -> Result<Self, OpenError> {
         while let Err(error) = self.take_while(&goes_on) {
@@ -248,8 +249,9 @@ impl<'a> Joining<'a> {
         Ok(self)
     }
 
-    /// The same directory at a base that it may go on from, if this is why it cannot go on where it is ([`go_on`]); begun
-    /// anew, if its checkpoints have what was cut off, and all of that is kept aside; else the error.
+    /// The same directory at a base from which it may continue, if this is the reason that it cannot continue where it
+    /// is ([`go_on`]). Begun anew, if its checkpoints have groups that were cut off, and all of these are kept. Else
+    /// the error.
     fn gone_on_after(mut self, error: OpenError) -> Result<Self, OpenError> {
         let (number, first) = match error {
             OpenError::Store(RemoteLogError::BehindBoundary { number, first })
@@ -326,8 +328,8 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups that
-    /// were cut off: then its checkpoints have nothing that is in neither.
+    /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups
+    /// that were cut off. Then its checkpoints have nothing that is in neither.
     fn is_kept_aside(&self) -> Result<bool, OpenError> {
         let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
         let Some(ended) = self.ended.filter(|_| may) else {
@@ -400,7 +402,7 @@ impl<'a> Joining<'a> {
         Ok(())
     }
 
-    /// Whether the next group here is this one. If another is, it is cut off with all that follow.
+    /// True if the next group here is this one. If another is, it is cut off with all that follow.
     fn is_here(&mut self, header: &GroupHeader) -> Result<bool, OpenError> {
         let Some(local) = &mut self.local else {
             return Ok(false);
@@ -495,8 +497,8 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// The copy, at the end of the store's log. What is only here may have been acknowledged, whatever the options say
-    /// now: under others, or when there was no store.
+    /// The copy, at the end of the store's log. Groups that are only here may have been acknowledged, under any present
+    /// options: under others, or when the database had no store.
     fn into_replica(mut self) -> Result<Replica, OpenError> {
         if let Some(mut local) = self.local.take()
             && local.reader.next_group()?.is_some()

@@ -28,7 +28,7 @@ pub enum CloneUntil {
 }
 
 impl CloneUntil {
-    /// Whether what is known here is before or at the place.
+    /// True if the known place here is before or at the place.
     fn admits(self, known: &Known) -> bool {
         match self {
             CloneUntil::End => true,
@@ -38,7 +38,7 @@ impl CloneUntil {
         }
     }
 
-    /// Whether what is known here has all that is wanted: no other entry is.
+    /// True if the known place here has everything wanted: no other entry is.
     fn is_reached(self, known: &Known) -> bool {
         match self {
             CloneUntil::Entry(number) => known.entry.next > number,
@@ -47,7 +47,7 @@ impl CloneUntil {
         }
     }
 
-    /// How many groups of an entry are wanted; `None`: it and all that follow are not.
+    /// The number of wanted groups of an entry; `None`: it and all that follow are not.
     fn groups_of(self, entry: &Entry) -> Result<Option<usize>, OpenError> {
         let head = entry.head();
         let is_wanted = match self {
@@ -69,18 +69,18 @@ impl CloneUntil {
     }
 }
 
-/// What a copy has.
+/// The contents of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cloned {
-    /// Where it ends: behind its last whole entry, and its last group.
+    /// Its end: behind its last whole entry, and its last group.
     pub known: Known,
-    /// Where the base ended with which it began; the log's beginning, if there was none.
+    /// The end of the base with which it began; the log's beginning, if it had none.
     pub base: Known,
     /// Entries that were applied.
     pub entries: u64,
 }
 
-/// Makes a copy in a directory without a database. `progress` is told of bytes that came from the store.
+/// Makes a copy in a directory without a database. `progress` gets the number of bytes that came from the store.
 ///
 /// # Errors
 /// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before what retention keeps;
@@ -125,7 +125,7 @@ pub fn clone_at(
     }
     let log = replica.end();
     let (end, lock) = replica.close_locked();
-    // From here on it follows nobody.
+    // From here on it follows no store.
     home.remove(STORE_FILE)?;
     home.sync_directory("")?;
     drop(lock);

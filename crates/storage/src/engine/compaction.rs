@@ -1,22 +1,24 @@
 //! Replacing all pages of a database by others that mean the same: the storage's part of a compaction.
 //!
 //! The steps, and what a crash leaves after each:
-//! 1. The database, which nobody else has open, is checkpointed and its log ended in order: the database as it was.
+//! 1. The database, which no other process has open, is checkpointed and its log ended in order: the database as it
+//!    was.
 //! 2. The new pages are written as a backup, whole and stable, into files whose names have the compaction's number.
 //!    The manifest does not know them: the database as it was. The next opening removes them.
 //! 3. The manifest is replaced by one that names them, and the group from which on the log changes their pages. That
 //!    is the one step at which the database changes, and it is atomic.
 //!    It also says that the log begins again with that group, at the start of a segment that may be short.
 //! 4. The old backup and the old log are removed, and the log's new first segment is made, with the mark of a log that
-//!    ended in order. What a crash leaves undone of this, the next opening does ([`finish`]).
+//!    ended in order. If a crash leaves a part of this undone, the next opening does it ([`finish`]).
 //!
-//! Why no transactions that move rows: those would need a log as large as the database, a place for every row while the
-//! old one is there, and a page store, backup and slots that shrink under readers. A rewrite is as large as what is left.
+//! It uses no transactions that move rows. Those would need a log as large as the database, a place for every row
+//! beside the old one, and a page store, backup and slots that shrink under readers. A rewrite is as large as what is
+//! left.
 //!
-//! Invariants: no group of before is applied to the new pages, whatever is damaged later: the new blocks say that a
-//! complete checkpoint before theirs began at the same place, so a missing one is an error and never redone from older
-//! log; and redo passes over the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched:
-//! they are durable in the archive before the log goes (I6).
+//! Invariants: no earlier group is applied to the new pages, whatever is damaged later. The new blocks name a complete
+//! checkpoint before theirs that began at the same place, so a missing one is an error and never redone from older log.
+//! Redo ignores the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they are
+//! durable in the archive before the log goes (I6).
 
 use super::Engine;
 use crate::checkpoint::checkpointer::Resume;
@@ -69,7 +71,7 @@ pub enum CompactionError {
     /// There were as many compactions as can be counted.
     #[error("the database was compacted {number} times, which is as often as can be counted")]
     TooOften {
-        /// How often.
+        /// The number of compactions.
         number: u32,
     },
 }
@@ -161,7 +163,7 @@ impl Ended {
         file_bytes(&*self.disk)
     }
 
-    /// Replaces the pages by these. `progress` is told how many blocks of how many were written.
+    /// Replaces the pages by these. `progress` gets the numbers of written blocks and of all blocks.
     ///
     /// # Errors
     /// [`CompactionError`].
@@ -174,7 +176,7 @@ impl Ended {
         let number = before
             .checked_add(1)
             .ok_or(CompactionError::TooOften { number: before })?;
-        // What a compaction left that did not come to its end.
+        // The remains of a compaction that did not come to its end.
         remove_other_backups(&*self.disk, &self.manifest)?;
         let layout = self.manifest.log_layout();
         let segment = layout.segment_of(self.end.lsn) + 1;
@@ -264,8 +266,8 @@ pub(super) fn remove_other_backups(disk: &dyn Disk, manifest: &Manifest) -> Resu
     disk.sync_directory(BACKUP_DIRECTORY)
 }
 
-/// Does what a compaction has left to do with the log after it replaced the manifest: removes all segments and makes a
-/// short one, with the mark of a log that ended in order. Does nothing if the log was written to since.
+/// Does the remaining work of a compaction on the log after it replaced the manifest. It removes all segments and makes
+/// a short one, with the mark of a log that ended in order. Does nothing if the log was written to since.
 ///
 /// # Errors
 /// The disk's.
@@ -285,7 +287,7 @@ pub(super) fn finish(
     if is_done && group_before(&**disk, layout, mark.next_position())?.is_some() {
         return Ok(());
     }
-    // Whoever replaced it may have been killed before its new name was stable.
+    // The process that replaced it may have been killed before its new name was stable.
     disk.sync_directory("")?;
     // A short segment is the last one; the others go oldest first, so that what is left has no gap.
     let prepared = all.range(begins..).rev();

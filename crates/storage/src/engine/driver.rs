@@ -2,10 +2,9 @@
 //! it for all. It prepares segments, reads the durable log from disk, gives it to the checkpoints, and
 //! serves what the processes ask for in the shared state.
 //!
-//! It takes nothing from the memory of the processes but how far the log is durable, so it is the
-//! same for its own process's transactions and for those of others, and it can be taken over: who
-//! comes next recovers DB' from the backup and the log, like anyone who opens the database, up to
-//! the published end.
+//! It takes only the durable end of the log from the memory of the processes. So it is the same for its
+//! own process's transactions and for those of others, and it can be taken over. Its successor recovers
+//! DB' from the backup and the log, like any opening of the database, up to the published end.
 //!
 //! Invariants: I2 (only what is published as durable is read), I6, I10 (buffers).
 //!
@@ -29,10 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How long the preparing thread sleeps that had nothing to do, unless it is woken.
+/// The sleep of an idle preparing thread, unless it is woken.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// How long it sleeps while there is no room.
+/// Its sleep while the disk has no room.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 /// Why a driver stopped. Nothing is lost: the log is kept.
@@ -62,9 +61,9 @@ impl DriverError {
         DriverError::Died(LogError::thread_died(&message))
     }
 
-    /// Whether it is this process's own trouble, so that another one may do better. It is not if the
-    /// disk failed: after a failed sync nobody knows what is stable of what can be read, and a
-    /// successor would recover from just that (I7).
+    /// True if it is this process's own fault, so that another one may do better. It is not if the disk
+    /// failed: after a failed sync it is unknown what of the readable data is stable, and a successor
+    /// would recover from just that (I7).
     pub(crate) fn is_local(&self) -> bool {
         match self {
             DriverError::Recovery(RecoveryError::Store(_)) | DriverError::Died(_) => true,
@@ -73,7 +72,8 @@ impl DriverError {
         }
     }
 
-    /// Whether the next step may do what this one could not: there was no room, or no descriptor.
+    /// True if the next step may do what this one could not: the disk had no room, or the system no
+    /// descriptor.
     pub(super) fn may_be_tried_again(&self) -> bool {
         match self {
             DriverError::Disk(error) => error.may_be_tried_again(),
@@ -83,14 +83,14 @@ impl DriverError {
     }
 }
 
-/// How much of the log may be left unread: at most this,
+/// The most bytes of log that may be left unread,
 const PATIENCE_BYTES: u64 = 4 << 20;
 
 /// and at most this part of what the log may have.
 const PATIENCE_PART: u64 = 64;
 
-/// What works behind a shared log. Whoever has it holds the driver's lock while using it
-/// ([`super::Election`] sees to that).
+/// The work behind a shared log. Its owner holds the driver's lock while using it ([`super::Election`]
+/// ensures that).
 #[derive(Debug)]
 pub struct Driver {
     background: Background,
@@ -102,11 +102,11 @@ pub struct Driver {
     /// The last request for a checkpoint that is being served, and up to where it must go.
     serving: Option<(u64, LogPosition)>,
     running: Option<Running>,
-    /// What one of them died of.
+    /// The death of one of them.
     died: Arc<OnceLock<LogError>>,
 }
 
-/// The threads of a driver, and how they are told to end.
+/// The threads of a driver, and the flag that ends them.
 struct Running {
     threads: Threads,
     closing: Arc<AtomicBool>,
@@ -124,7 +124,7 @@ impl Driver {
     /// The caller holds the driver's lock.
     ///
     /// # Errors
-    /// What recovery may give.
+    /// The errors of recovery.
     pub fn take_over(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -192,7 +192,7 @@ impl Driver {
         self.follower.position()
     }
 
-    /// Whether a checkpoint that somebody asked for is being taken.
+    /// True if a requested checkpoint is being taken.
     pub(super) fn is_serving(&self) -> bool {
         self.serving.is_some()
     }
@@ -203,7 +203,7 @@ impl Driver {
         let (died, told) = (self.died.clone(), self.background.stage.clone());
         let memory = shared.clone();
         let supervisor = Supervisor::new(move |error| {
-            // Nobody would make room any more: the driver stops.
+            // Nothing would make room any more: the driver stops.
             drop(died.set(error.clone()));
             told.give_up(&error);
             memory.log_state().notify();
@@ -234,15 +234,15 @@ impl Driver {
     /// prepares a segment if there is need of one. Returns whether anything was done.
     ///
     /// # Errors
-    /// What stopped the driver; it is of no use any more.
+    /// The error that stopped the driver; it is of no use any more.
     pub fn step(&mut self, state: &LogState) -> Result<bool, DriverError> {
-        // Read before the end: what is durable when somebody asks is in the checkpoint.
+        // Read before the end: log that is durable at the request is in the checkpoint.
         let wanted = state.wanted();
         let durable = state.end().position;
         let asked = wanted > state.served() || self.serving.is_some();
         let behind = durable.lsn.0.saturating_sub(self.fed().lsn.0);
-        // Reading what has just been written takes the disk's time from the next write, so it is done
-        // in large pieces. Without threads nobody would come back for the rest.
+        // Reading what has just been written takes the disk's time from the next write, so it is done in
+        // large pieces. Without threads no later step would do the rest.
         let threads = self.background.drive().has_threads();
         let mut busy = match threads && !asked && behind < self.patience_bytes {
             true => behind > 0,
@@ -333,14 +333,15 @@ impl Preparing {
         state.publish_prepared_end(self.supply.segments().prepared_end());
         let (before, now) = (state.refusal(), self.supply.refusal());
         state.refuse(now.as_ref().map(LogError::want_of_room).as_deref());
-        // Told once: whoever waits for room may poke us, and we would wake each other for ever.
+        // Reported once: a caller that waits for room may poke us, and we would wake each other for
+        // ever.
         if did == Supplied::OneMore || (before.is_none() && now.is_some()) {
             state.notify();
         }
         did
     }
 
-    /// Keeps segments prepared. The body of a thread; whoever ends it notifies the state, or waits.
+    /// Keeps segments prepared. The body of a thread; to end it, notify the state, or wait.
     fn run(&self, state: &LogState, ended: &AtomicBool) {
         let mut seen = state.changes();
         while !ended.load(Ordering::SeqCst) {

@@ -5,16 +5,15 @@
 //! While a successor recovers DB', no segment is prepared; the leaders go on for as long as those last
 //! that were prepared ahead, and then wait. So `segment_bytes` bounds what can be written meanwhile.
 //!
-//! A driver that *fails* says why in the shared state. If the disk failed, there is no other
-//! until the database is opened anew, as it is for every other way: after a failed sync
-//! nobody knows what is stable of what can be read, and a successor would recover from just that.
-//! If it found no room or no descriptor, and left nothing half done, it tries again itself.
-//! If it was its own trouble (memory, or a panic), another process tries, but this one not again: so a
-//! cause that is everybody's costs each process one recovery and no more. Transactions go on until the log is
-//! full, and are then refused with that reason.
+//! A driver that *fails* says why in the shared state. If the disk failed, no other one starts until the
+//! database is opened anew, as for every other way. After a failed sync it is unknown what of the readable
+//! data is stable, and a successor would recover from just that. If it found no room or no descriptor, and
+//! left nothing half done, it tries again itself. If it was its own fault (memory, or a panic), another
+//! process tries, but this one not again. So a cause common to all costs each process one recovery and no
+//! more. Transactions go on until the log is full, and are then refused with that reason.
 //!
-//! Invariants: I6 and I9 (two drivers never write the backup: the lock goes only when the last
-//! thread of the process that holds it is gone), I10.
+//! Invariants: I6 and I9 (two drivers never write the backup: the lock is released only when the last thread
+//! of the process that holds it has ended), I10.
 
 use super::driver::{Driver, DriverError};
 use super::{ELECTION_FILE, StorageOptions};
@@ -29,13 +28,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often what nobody waits for is made durable, at most.
+/// The shortest interval at which data that no caller waits for is made durable.
 const FLUSH_EVERY: Duration = Duration::from_millis(10);
 
-/// How long a driver sleeps that had nothing to do, unless it is woken.
+/// The sleep of an idle driver, unless it is woken.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// How long it sleeps while a checkpoint is being taken that somebody waits for.
+/// Its sleep while a checkpoint is being taken for which a caller waits.
 const SERVING: Duration = Duration::from_millis(1);
 
 /// The memory that the processes share, as the storage sees it.
@@ -43,13 +42,13 @@ pub trait SharedMemory: Send + Sync {
     /// The log's state in it.
     fn log_state(&self) -> &LogState;
 
-    /// Makes durable what is published and nobody waits for; returns at once if there is nothing.
-    /// Called every ten milliseconds while the log grows; after a quiet time it may be ten times
-    /// that, unless whoever commits without waiting calls [`LogState::notify`] once.
-    /// Must not wait for room in the log: its caller is the one who makes it.
+    /// Makes published data durable that no caller waits for; returns at once if none is published. Called
+    /// every ten milliseconds while the log grows. After a quiet time it may be ten times that, unless a
+    /// caller that commits without waiting calls [`LogState::notify`] once. Must not wait for room in the
+    /// log: its caller is the one who makes it.
     ///
     /// # Errors
-    /// Those of [`crate::log::LogLeader::write_group`]. They are not looked at: it is called again.
+    /// The errors of [`crate::log::LogLeader::write_group`]. They are not looked at: it is called again.
     fn flush(&self) -> Result<(), SharedLogError>;
 }
 
@@ -60,7 +59,7 @@ pub struct Election {
     threads: Threads,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Candidate {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
@@ -98,7 +97,7 @@ impl Election {
             stopping: AtomicBool::new(false),
         });
         let (at_work, told) = (candidate.clone(), candidate.clone());
-        // While it is not the driver; what happens in it is told while its lock is held.
+        // Set while it is not the driver; its events are reported while its lock is held.
         let supervisor = Supervisor::new(move |error| {
             let state = told.shared.log_state();
             state.fail_driving(&error.to_string(), false);
@@ -138,8 +137,8 @@ impl Candidate {
             return;
         };
         let state = self.shared.log_state();
-        // Somebody may have been driver between our recovery and now: then the backup is not as
-        // we know it.
+        // Another process may have been driver between our recovery and now: then the backup is not as we
+        // know it.
         let driver = driver.filter(|_| state.drivers() == 0);
         state.begin_driving();
         // If it panics, that is said while the lock is held: the next one forgets what it finds said.
@@ -151,7 +150,7 @@ impl Candidate {
         }
         state.end_driving();
         drop(lock);
-        // Whoever waits for the lock looks at it from time to time; this makes it soon.
+        // A process that waits for the lock looks at it from time to time; this makes it soon.
         self.shared.log_state().notify();
     }
 
@@ -198,7 +197,7 @@ impl Candidate {
                 stepped => stepped?,
             };
             if flushed.elapsed() >= FLUSH_EVERY {
-                // Whoever waits for it is told itself.
+                // A caller that waits for it gets the error itself.
                 if let Err(error) = self.shared.flush() {
                     events::debug!(%error, "nothing was flushed");
                 }

@@ -59,9 +59,9 @@ pub enum OpenError {
          restore the manifest, or move the directory away to make a new database here"
     )]
     ManifestLost {
-        /// Where the manifest should be.
+        /// The expected place of the manifest.
         file: String,
-        /// What shows that there was one.
+        /// The evidence of an earlier one.
         evidence: String,
     },
     /// An option has a value that cannot work.
@@ -71,7 +71,7 @@ pub enum OpenError {
         option: &'static str,
         /// Its value.
         value: u64,
-        /// What it should be.
+        /// The requirement.
         requirement: &'static str,
     },
     /// The checkpoints were to be left to followers of a log that is in no store.
@@ -103,14 +103,14 @@ pub enum OpenError {
          here (`sardonyx serve DIRECTORY --store PLACE`), so that it gets them, instead of following it"
     )]
     StoreBehind,
-    /// The checkpoints, or the journals' archive, have what was cut off from the log, and the directory cannot begin anew by
-    /// itself: parts of it are elsewhere, or not all that was cut off is kept aside.
+    /// The checkpoints, or the journals' archive, have groups that were cut off from the log, and the directory cannot
+    /// begin anew by itself: parts of it are elsewhere, or not all cut groups are kept.
     #[error(
         "another host went on without transactions that were acknowledged here alone, and the checkpoints or journals here have \
          them ({source}): move the directory away, and a new one is made from the store"
     )]
     StoreForked {
-        /// What recovery found.
+        /// Recovery's error.
         source: RecoveryError,
     },
     /// The directory alone is not enough: its checkpoints were left to followers, or a part of it is lost. It does not begin
@@ -121,10 +121,10 @@ pub enum OpenError {
          that follows it. Nothing is deleted: restore the store; an absent or empty directory is made of what the store has"
     )]
     Lacking {
-        /// What recovery found.
+        /// Recovery's error.
         source: RecoveryError,
     },
-    /// What would follow here was deleted from the store, and what is here cannot be compared with what is left there.
+    /// The following entry was deleted from the store, and the log here cannot be compared with the rest there.
     #[error(
         "entry {number}, which follows what is here, is deleted from the store, whose log begins at entry {first}; another \
          host went on since, and the log here is longer than the newest base, so it may have what nobody else has. Nothing \
@@ -132,9 +132,9 @@ pub enum OpenError {
          opened with the store has what the store has, and `sardonyx store clone` makes a copy of that"
     )]
     StoreTrimmed {
-        /// What is asked for.
+        /// The requested number.
         number: u64,
-        /// Where the log begins.
+        /// The log's beginning.
         first: u64,
     },
     /// A copy is to be of a moment that is no longer kept.
@@ -159,7 +159,7 @@ pub enum OpenError {
         /// The file that says so.
         file: String,
     },
-    /// What is known of the store cannot be read.
+    /// The record of the store cannot be read.
     #[error(transparent)]
     Known(#[from] KnownError),
     /// The log in the store.
@@ -171,7 +171,7 @@ pub enum OpenError {
     /// There is no database.
     #[error("{file} is not there: no database to open")]
     Absent {
-        /// Where the manifest should be.
+        /// The expected place of the manifest.
         file: String,
     },
 }

@@ -2,14 +2,15 @@
 //! changes nothing, and the writer does not know of it.
 //!
 //! It *arrives* by reading the backup and the log as a recovery does, up to the end that is published as durable
-//! ([`DurableEnd`]), and then *looks* from time to time how far that is, and reads the groups before it. The writer frees
-//! log that its own recovery does not need any more; a guest that has not read it by then is *overtaken*, and arrives anew.
+//! ([`DurableEnd`]). Then it *looks* for that end from time to time, and reads the groups before it. The writer frees
+//! log that its own recovery does not need any more; a guest that has not read it by then is *overtaken*, and arrives
+//! anew.
 //!
-//! Nothing beyond the published end is looked at, so a group that is half written is never seen, and none that a power cut
-//! may take back. What lies before it is whole, or the log was freed, or it is damaged.
+//! Nothing beyond the published end is looked at, so a group that is half written is never seen, and none that a power
+//! cut may take back. The groups before it are whole, or the log was freed, or it is damaged.
 //!
-//! Invariants: I1 (only what is durable is given), I4 (whole groups, in their order), I5 (a segment that was freed and is
-//! written anew is known by what its groups say of themselves), I13.
+//! Invariants: I1 (only durable groups are given), I4 (whole groups, in their order), I5 (a segment that was freed and
+//! is written anew is recognised by its groups' headers), I13.
 
 use crate::disk::{Disk, DiskError};
 use crate::log::follow::Follower;
@@ -148,7 +149,7 @@ impl Guest {
                 Ok(arrival) => return Ok(arrival),
                 Err(error) => error,
             };
-            // What a writer changed meanwhile is another thing at the next reading.
+            // A change of the writer meanwhile reads differently at the next reading.
             let text = error.to_string();
             if !may_be_of_writer(&error) || said.as_ref() == Some(&text) || is_to_end() {
                 return Err(error);
@@ -304,7 +305,7 @@ impl Guest {
             let group = guest.log.next_group(guest.end)?;
             Ok::<_, LogError>(group.map(|(header, _)| header))
         };
-        // What was written anew while it was read is another thing at the second reading.
+        // A part written anew while it was read differs at the second reading.
         let header = read(self).or_else(|_| read(self))?;
         Ok(header.map(|header| {
             let bytes = self.log.last_group_bytes(&header);

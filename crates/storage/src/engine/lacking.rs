@@ -1,9 +1,9 @@
-//! A directory whose log no longer reaches back to the backup that it has, since its checkpoints were left to followers, or
-//! a part of it is lost: all that is missing is in the store, so it begins anew from there, as a new directory does.
+//! A directory whose log no longer reaches back to its backup, since its checkpoints were left to followers, or a part
+//! of it is lost. The store has everything missing, so it begins anew from there, as a new directory does.
 //!
-//! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries, and if
-//! what is left of the log here is whole to the end that was recorded: a tail behind damage may be in no other place.
-//! The claim has put the end of the log here into the store; a directory that follows is refused if it has more than that.
+//! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries. The
+//! rest of the log here must be whole to the recorded end: a tail behind damage may be in no other place. The claim has
+//! put the end of the log here into the store; a directory that follows is refused if it has more than that.
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 //!
@@ -54,8 +54,8 @@ pub(super) fn claim_and_open(
 /// the known place, as far as it was compared; the rest is looked at for damage.
 ///
 /// # Errors
-/// The one given, if that is not why; [`OpenError::Lacking`] if the directory cannot begin anew by itself; the store's, the
-/// disk's; the log here is damaged, or its end is lost.
+/// Errors: the given one, if that is not the reason; [`OpenError::Lacking`] if the directory cannot begin anew by
+/// itself; the store's, the disk's; the log here is damaged, or its end is lost.
 pub(super) fn begin_anew(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -70,7 +70,7 @@ pub(super) fn begin_anew(
         let (disk, _places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
         let mut rest = LogReader::open(&disk, manifest.log_layout(), known.log)?;
         while rest.next_group()?.is_some() {}
-        // What is lost here may be in no other place.
+        // Log lost here may be in no other place.
         check_recorded_end(&*disk, &manifest, rest.position())?;
     }
     if !may_begin_anew(&manifest, options) || !is_in_store(remote, known)? {
@@ -122,8 +122,8 @@ fn damaged(error: &RecoveryError) -> usize {
     }
 }
 
-/// True if the store has all that a new directory is made of, up to what is known here: its newest base, read and whole,
-/// or its log's beginning, and every entry between that and the known place. What is here is deleted only then.
+/// True if the store has all parts of a new directory, up to the known place: its newest base, read and whole, or its
+/// log's beginning, and every entry between that and the known place. The files here are deleted only then.
 pub(super) fn is_in_store(remote: &RemoteLog, known: &Known) -> Result<bool, OpenError> {
     let begin = match newest_base(remote, known.identity, |_| true)? {
         Some((name, head)) => {

@@ -5,20 +5,21 @@
 //!   here, of epoch 1: 1 2 3 4 5 6 7 8             the base is of epoch 1, too: it is compared from 7 on
 //! ```
 //!
-//! *From the base's place on*, if the base and what is known here are of one epoch: an epoch has one writer, so what is
-//! here behind the known place is what that writer put into the store, in its order. That is the host that served last
-//! and was killed: its log is longer than any base, and nothing of it is thrown away.
+//! *From the base's place on*, if the base and the known place here are of one epoch. An epoch has one writer, so the
+//! log here behind the known place is what that writer put into the store, in its order. That is the host that served
+//! last and was killed: its log is longer than any base, and nothing of it is thrown away.
 //!
-//! *Anew*, if the log here does not reach beyond the newest base: then what is here is in the base, or is something that
-//! another host went on without, which would be cut off if it were compared.
+//! *Anew*, if the log here does not reach beyond the newest base. Then its groups are in the base, or another host
+//! continued without them, and comparing would cut them off.
 //!
-//! In all other cases another host went on, and the log here may have what nobody else has: then an error says so, and
-//! names the ways out.
+//! In all other cases another host continued, and the log here may have groups that are nowhere else: then an error
+//! says so, and names the ways out.
 //!
 //! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
 //!
-//! It is marked as one on the way first, and its manifest goes, so that it has no database ([`marks::begin_anew`]); the
-//! rest is what any new directory does, from any step on at which it was ended before ([`get_base`](super::base::get_base)).
+//! It is first marked as being made, and its manifest is removed, so that it has no database ([`marks::begin_anew`]).
+//! The rest is that of any new directory, from any step on at which it was ended before
+//! ([`get_base`](super::base::get_base)).
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 
@@ -33,7 +34,7 @@ use crate::remote_log::known::Known;
 use sardonyx_base::events;
 use std::sync::Arc;
 
-/// How a directory goes on whose next entry was deleted.
+/// The way in which a directory continues whose next entry was deleted.
 #[derive(Debug)]
 pub(super) enum GoingOn {
     /// It has no database any more, and is made anew of a base.
@@ -85,7 +86,7 @@ pub(super) fn go_on(
     let newest = newest_base(remote, manifest.identity, |_| true)?;
     match newest.filter(|(_, head)| is_beyond(head) && head.known.log.group >= end) {
         Some(base) if may_begin_anew(manifest, options) => {
-            // What is here is deleted only if the base can be read.
+            // The files here are deleted only if the base can be read.
             check_base(remote, manifest.identity, &base.0, |_| ())?;
             let mut log = open(known.log)?;
             if let Some((first, _)) = log.next_group()? {
@@ -105,13 +106,13 @@ pub(super) fn go_on(
     }
 }
 
-/// Whether the entries between these places have one writer, or there are none.
+/// True if the entries between these places have one writer, or none exist.
 fn is_of_one_epoch(known: &Known, base: &Known) -> bool {
     let of = |known: &Known| (known.entry.epoch, known.entry.writer);
     of(known) == of(base)
 }
 
-/// Whether a directory of this manifest can be made anew: a base has all of its parts in one directory.
+/// True if a directory of this manifest can be made anew: a base has all of its parts in one directory.
 pub(super) fn may_begin_anew(manifest: &Manifest, options: &StorageOptions) -> bool {
     manifest.places.is_none() && options.directories.is_empty()
 }

@@ -1,9 +1,9 @@
-//! Clearing what stands behind the end of the log of a copy that follows.
+//! Clearing the bytes behind the end of the log of a copy that follows.
 //!
-//! A database counts up its incarnation when it is opened, so that whole groups behind the end of
-//! its log never chain onto what it writes next. A copy that follows writes the groups of another host, with
-//! that one's incarnations; if its directory was opened as a database in between, leftovers of that
-//! may have a later incarnation. So they are overwritten before anything is appended.
+//! A database counts up its incarnation when it is opened, so that whole groups behind the end of its log
+//! never chain onto what it writes next. A copy that follows writes the groups of another host, with that
+//! one's incarnations. If its directory was opened as a database in between, leftovers of that may have a
+//! later incarnation. So they are overwritten before anything is appended.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
@@ -13,8 +13,8 @@ use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// Overwrites the header of every group that stands at its place behind the log's end, durably.
-/// Returns how many there were.
+/// Overwrites the header of every group at its place behind the log's end, durably. Returns how many there
+/// were.
 pub(super) fn clear_leftovers(
     disk: &dyn Disk,
     layout: LogLayout,

@@ -1,8 +1,8 @@
 //! Opening a database, the same for every way of writing its log: the manifest, recovery, what is recorded
 //! of it, and from where the log is needed afterwards.
 //!
-//! A new database's manifest is written last, when the first log segments are there: a crash before
-//! that leaves nothing that anyone was told of.
+//! A new database's manifest is written last, when the first log segments exist: a crash before that leaves nothing
+//! acknowledged.
 //!
 //! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a copy that follows
 //! finds behind its log's end is cleared instead), I6.
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 const LOCK_PAUSE_FIRST: Duration = Duration::from_millis(1);
 const LOCK_PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Who appends to the log of an open database.
+/// The appender to the log of an open database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writers {
     /// The process that opened it.
@@ -50,7 +50,7 @@ pub(super) struct Ready {
     /// The pages.
     pub store: PageStore,
     pub checkpointers: Vec<Checkpointer>,
-    /// Where the log ends.
+    /// The log's end.
     pub end: LogPosition,
     /// The last group of the log of a copy that follows.
     pub last: Option<GroupHeader>,
@@ -106,7 +106,7 @@ pub(super) fn open(
         }
         manifest.log_end = end;
         manifest.write(&**disk)?;
-        // What a compaction left that ended before or after it replaced the manifest.
+        // The remains of a compaction that ended before or after it replaced the manifest.
         compaction::remove_other_backups(&**disk, &manifest)?;
     }
     let mut last = None;
@@ -172,7 +172,7 @@ pub(super) fn needed_from(checkpointers: &[Checkpointer], end: LogPosition) -> L
 /// lost. If that fails nothing is lost but this: the end that was recorded at the opening stays.
 ///
 /// # Errors
-/// Those of the manifest.
+/// The errors of the manifest.
 pub(super) fn record_end(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -205,8 +205,8 @@ pub fn locked(disk: &dyn Disk) -> OpenError {
     }
 }
 
-/// Opens by `open`, and again while that finds the database locked, for at most `wait`. Nobody is told that
-/// a lock was given back, so it is looked for, ever less often.
+/// Opens by `open`, and again while that finds the database locked, for at most `wait`. The release of a lock sends
+/// no notification, so it is looked for, ever less often.
 ///
 /// # Errors
 /// The last error of `open`.
@@ -243,7 +243,7 @@ fn read_or_create(
         Err(error) => return Err(error.into()),
     };
     let limits = match writers {
-        // Who writes alone keeps to the segments that are there.
+        // A process that writes alone uses the existing segments.
         Writers::Alone => options.limits.within(manifest.segment_bytes),
         Writers::Shared | Writers::Other => options.limits,
     };
@@ -281,8 +281,8 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
     )
 }
 
-/// Makes a new database of this manifest, with its parts in these directories: the log's first segment, of so
-/// many bytes or whole, then the manifest, which is returned as it is now. The caller holds the lock.
+/// Makes a new database of this manifest, with its parts in these directories: the log's first segment, of so many
+/// bytes or whole, then the manifest. Returns the manifest as it is now. The caller holds the lock.
 ///
 /// # Errors
 /// [`OpenError::ManifestLost`] if there are data on the disk; [`OpenError::Places`] if a directory cannot be
@@ -295,7 +295,7 @@ pub fn create_database(
 ) -> Result<Manifest, OpenError> {
     manifest.check()?;
     let (manifest, disk) = places::make(disk, manifest, directories)?;
-    // What an interrupted creation left may have another length.
+    // The remains of an interrupted creation may have another length.
     for name in disk.list(LOG_DIRECTORY)? {
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
     }
@@ -310,7 +310,7 @@ pub fn create_database(
     Ok(manifest)
 }
 
-/// Whether there is a database on this disk.
+/// True if this disk has a database.
 pub fn exists(disk: &dyn Disk) -> Result<bool, DiskError> {
     Ok(disk.list("")?.iter().any(|name| name == MANIFEST_FILE))
 }

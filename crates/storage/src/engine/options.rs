@@ -1,4 +1,4 @@
-//! How a database's storage is opened, and which values work.
+//! The options of opening a database's storage, and the values that work.
 
 use super::{KeptCopy, OpenError, RemoteLog};
 use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
@@ -13,10 +13,10 @@ use crate::recovery::RecoveryOptions;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For how long a close works at a checkpoint, unless it is told otherwise.
+/// The time that a close works at a checkpoint, unless configured.
 pub const CLOSING_CHECKPOINT: Duration = Duration::from_secs(10);
 
-/// How to open a database's storage. The first four are fixed when the database is made.
+/// The options of opening a database's storage. The first four are fixed when the database is made.
 #[derive(Clone, Debug)]
 pub struct StorageOptions {
     /// Bytes of a log segment.
@@ -25,7 +25,7 @@ pub struct StorageOptions {
     pub block_bytes: u32,
     /// Stripes of the backup; each has a file and a checkpointing thread.
     pub stripes: u32,
-    /// What is kept of the journals once it left the log.
+    /// The rows of journals to keep after they left the log.
     pub journal: Retention,
     /// The database's identity if it is made now; `None` chooses one at random.
     pub identity: Option<u64>,
@@ -37,9 +37,9 @@ pub struct StorageOptions {
     pub log_bytes_prepared: u64,
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,
-    /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
-    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database. While the
-    /// checkpoints are left to followers it is for the time in which this host follows itself.
+    /// A checkpoint begins when so many bytes of log were written since the last one began. `None` takes three eighths
+    /// of `log_bytes_max`, so that two checkpoints' log fits, and less for a small database. While the checkpoints are
+    /// left to followers it is for the time in which this host follows itself.
     pub checkpoint_interval_bytes: Option<u64>,
     /// A checkpoint begins after so many transactions, too; `None` counts bytes only. Left to followers: as above.
     pub checkpoint_interval_transactions: Option<u64>,
@@ -50,17 +50,16 @@ pub struct StorageOptions {
     /// The bounds of group commit.
     pub limits: GroupLimits,
     /// The most bytes of records of one transaction that is alone in its group, which may be larger than
-    /// [`GroupLimits::transaction_bytes`]: as much as the log has room for, if that is less
-    /// ([`large_bytes_max`]).
+    /// [`GroupLimits::transaction_bytes`]. If the log has room for less, that is the most ([`large_bytes_max`]).
     pub transaction_bytes_max: u64,
-    /// Whether logging and checkpointing have threads of their own.
+    /// True if logging and checkpointing have threads of their own.
     pub threaded: bool,
     /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
     /// none, also after an opening that redid much. While the checkpoints are left to followers a close takes none.
     pub closing_checkpoint: Duration,
     /// Threads for recovery.
     pub workers: usize,
-    /// Where the checkpoints are taken.
+    /// The place of the checkpoints.
     pub checkpoint: CheckpointPlace,
     /// The store that has the log, too.
     pub remote: Option<RemoteLog>,
@@ -69,8 +68,7 @@ pub struct StorageOptions {
     /// What this process kept of a copy that it closed ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens
     /// now: the lock, the pages, the log's end.
     pub kept: Option<Arc<KeptCopy>>,
-    /// Where the log and the backup are, if not in the database's own directory, or where their
-    /// directories were moved to.
+    /// The directories of the log and the backup, if not in the database's own one, or their new places after a move.
     pub directories: Directories,
 }
 
@@ -109,7 +107,7 @@ impl StorageOptions {
         self.kept.iter().for_each(|kept| kept.forget());
     }
 
-    /// Who takes the steps of logging and checkpointing.
+    /// The threads that take the steps of logging and checkpointing.
     pub(crate) fn drive(&self) -> Drive {
         match self.threaded {
             true => Drive::Threads,
@@ -117,7 +115,7 @@ impl StorageOptions {
         }
     }
 
-    /// How it is recovered.
+    /// The options of its recovery.
     pub(crate) fn recovery(&self) -> RecoveryOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
@@ -127,7 +125,7 @@ impl StorageOptions {
         }
     }
 
-    /// How far apart checkpoints are.
+    /// The distance of checkpoints.
     pub(crate) fn checkpoint_interval(&self, layout: LogLayout) -> CheckpointInterval {
         let log_bytes = self.segments_max(layout) * layout.segment_bytes;
         CheckpointInterval {

@@ -1,13 +1,13 @@
 //! The engine of a copy that follows: an ordinary database's directory, whose log is appended to with the groups that
 //! another host wrote, and whose checkpointers are fed from there.
 //!
-//! A group is written as it was received, but for its `durable_number`: that speaks of
-//! the disk that the group is on, so here it says what *this* disk had durably. So any number of
-//! groups can be written with one sync, and a crash between them is the log's end and not damage
-//! (I4).
+//! A group is written as it was received, except for its `durable_number`. That speaks of the disk that has the group,
+//! so here it names the groups that *this* disk had durably. So any number of groups can be written with one sync, and
+//! a crash between them is the log's end and not damage (I4).
 //!
-//! Invariants: I2 (a group is fed to the checkpointers after its sync), I6 (the log here is freed by the checkpoints here,
-//! but never the last group, by which it is compared), I7 (after a failed write or sync nothing more is written), I10 (buffers).
+//! Invariants: I2 (a group is fed to the checkpointers after its sync). I6 (the log here is freed by the checkpoints
+//! here, but never the last group, by which it is compared). I7 (after a failed write or sync nothing more is written).
+//! I10 (buffers).
 //!
 //! Source: TPK paper, section 3, configuration C.
 
@@ -54,7 +54,7 @@ pub(super) struct ReceivingEngine {
     _places: PlaceLocks,
 }
 
-/// What whoever appends holds.
+/// The state that the appender holds.
 #[derive(Debug)]
 struct Writing {
     /// Keeps the last group in the log.
@@ -75,13 +75,13 @@ pub enum AppendError {
         number: u64,
         /// The number of the group that should come.
         expected: u64,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// Bytes that are no group.
     #[error("{bytes} bytes were received where group {expected} should come, and are no group")]
     NoGroup {
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
         /// The number of the group that should come.
         expected: u64,
@@ -101,7 +101,7 @@ impl ReceivingEngine {
     /// those count that are not fixed when a database is made.
     ///
     /// # Errors
-    /// What opening a database may give.
+    /// The errors of opening a database.
     pub fn open(
         home: &Arc<dyn Disk>,
         options: &StorageOptions,
@@ -177,13 +177,13 @@ impl ReceivingEngine {
         }
     }
 
-    /// Where the durable log ends.
+    /// The durable log's end.
     pub fn end(&self) -> LogPosition {
         self.state.end().position
     }
 
-    /// Appends groups, as they stand on the other host's disk, and returns when they are on stable storage.
-    /// At most [`BATCH_GROUPS_MAX`].
+    /// Appends groups, byte for byte from the other host's disk, and returns when they are on stable storage. At most
+    /// [`BATCH_GROUPS_MAX`].
     ///
     /// # Errors
     /// If a group does not follow, or the log is full: the groups before it are appended. If the
@@ -324,8 +324,7 @@ impl ReceivingEngine {
         self.background.segments.pin(lsn)
     }
 
-    /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
-    /// still applied.
+    /// Stops the threads, and records the log's end. The log's contents stay; waiting groups are still applied.
     pub fn close(&self) {
         self.background.close();
         self.threads.lock().end(());

@@ -13,7 +13,7 @@ use crate::remote_log::shell::Patience;
 use crate::supervisor::Threads;
 use std::sync::Arc;
 
-/// Where a transaction is durable when it is acknowledged.
+/// The place at which a transaction is durable when it is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DurableAt {
     /// Here. The store follows a moment behind: a takeover by another host may lose what it has not got.
@@ -31,7 +31,7 @@ pub enum DurableAt {
 pub struct RemoteLog {
     /// The store.
     pub store: Arc<dyn RemotePlace>,
-    /// Where a transaction is durable when it is acknowledged.
+    /// The place at which a transaction is durable when it is acknowledged.
     pub durable_at: DurableAt,
     /// The time for which the store is asked again, when the database is opened and closed. While it is open, what goes into the log
     /// is asked for until there is an answer.
@@ -104,7 +104,7 @@ impl Remote {
         &self.in_store
     }
 
-    /// How the log is written: whether nothing is durable before the store has it, and this disk.
+    /// Sets the log's writing: nothing is durable before the store has it, or before this disk does.
     pub fn arrange(&self, commit: LogWriter) -> LogWriter {
         match self.durable_at {
             DurableAt::Local => commit,
@@ -138,7 +138,7 @@ impl Remote {
                 }
             }
             stage.store_is_lost(commit.check());
-            // What is not stable here is not known to be here.
+            // Log that is not stable here is not known to be here.
             if commit.wait_until_stable(copy.known().log).is_ok() {
                 copy.record_all();
             }

@@ -1,9 +1,9 @@
 //! A copy of a database that follows its log in a store: the groups of each entry go to the log here, and from there to
-//! the checkpoints. When the host before is gone, this directory is opened in its place.
+//! the checkpoints. When the host before has ended, this directory is opened in its place.
 //!
-//! Invariants: I1 (an entry is known when all of its groups are durable here), I6 (the log here is kept from what is
-//! recorded as known on, so that it can be compared with the store's), I7 (after a failure nothing more is applied; the
-//! next opening compares).
+//! Invariants: I1 (an entry is known when all of its groups are durable here). I6 (the log here is kept from the
+//! recorded known place on, so that it can be compared with the store's). I7 (after a failure nothing more is applied;
+//! the next opening compares).
 
 use super::kept::KeptCopy;
 use super::receiving::{BATCH_GROUPS_MAX, ReceivingEngine};
@@ -100,7 +100,7 @@ impl Replica {
         self.engine.checkpoint().totals()
     }
 
-    /// How far it is.
+    /// Its place.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -127,7 +127,7 @@ impl Replica {
         Ok(is_whole)
     }
 
-    /// Where the log here ends.
+    /// The end of the log here.
     pub(super) fn end(&self) -> LogPosition {
         self.engine.end()
     }
@@ -166,7 +166,7 @@ impl Replica {
         }
     }
 
-    /// Ends it in order. What is in the log here stays.
+    /// Ends it in order. The contents of the log here stay.
     pub fn close(self) -> Known {
         self.close_locked().0
     }

@@ -1,9 +1,9 @@
 //! Directories whose names survive a power cut.
 //!
-//! A file can be found after a power cut only if each directory above it can. Who made them may have been
-//! killed before they were synced, so those that are found are synced as well. A directory that this process has synced is not
-//! synced again when a database is opened again, as by a host that takes over, if it has not changed for two seconds before that
-//! sync and not since then.
+//! A file can be found after a power cut only if each directory above it can. Their maker may have been killed before
+//! they were synced, so existing ones are synced as well. A directory that this process has synced is not always synced
+//! again when a database is opened again, as by a host that takes over. It is not if it has not changed for two seconds
+//! before that sync and not since then.
 
 use super::{path_error, uninterrupted};
 use crate::disk::DiskError;
@@ -40,7 +40,7 @@ fn synced() -> MutexGuard<'static, BTreeMap<PathBuf, Stamp>> {
     SYNCED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a directory changed so long ago that its next change has other times: the kernel counts them in ticks.
+/// True if a directory changed so long ago that its next change has other times: the kernel counts them in ticks.
 fn is_settled((_, _, changed): &Stamp) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_secs());
@@ -63,8 +63,8 @@ fn sync_directory_once(path: &Path) -> Result<(), DiskError> {
     Ok(())
 }
 
-/// Creates a directory and its parents if absent, and makes their names stable, also those that were
-/// there: up to `below`, whose own name is stable, or to the root of the file system.
+/// Creates a directory and its parents if absent, and makes their names stable, also those of existing ones: up to
+/// `below`, whose own name is stable, or to the root of the file system.
 pub(super) fn create_directory_durably(path: &Path, below: Option<&Path>) -> Result<(), DiskError> {
     if Some(path) == below {
         return Ok(());
@@ -107,8 +107,8 @@ fn make_name_stable(path: &Path, parent: &Path, below: Option<&Path>) -> Result<
     create_directory_durably(parent, below)
 }
 
-/// Whether it is not the disk that failed: the directory is not this user's to open, or its file
-/// system does not sync directories or is read-only.
+/// True if the disk has not failed: the directory is not this user's to open, or its file system does not sync
+/// directories or is read-only.
 fn cannot_be_synced(error: &io::Error) -> bool {
     let refusals = [
         Errno::ACCESS,
@@ -123,7 +123,7 @@ fn cannot_be_synced(error: &io::Error) -> bool {
 
 pub(super) fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // Told apart: that a directory could not be opened has left nothing unknown.
+    // A case of its own: a directory that could not be opened leaves nothing unknown.
     let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
         .map_err(|error| path_error("open directory", path, error))?;
     uninterrupted(|| rustix::fs::fsync(&directory))
@@ -142,7 +142,7 @@ mod tests {
         let closed = directory.path().join("closed");
         let root = closed.join("bank.sdx");
         std::fs::create_dir_all(&root).unwrap();
-        // May be passed through and not be read. (Whoever may do everything may read it.)
+        // May be passed through and not be read. (A user who may do everything may read it.)
         let passable = std::fs::Permissions::from_mode(0o311);
         std::fs::set_permissions(&closed, passable).unwrap();
         let disk = RealDisk::open(&root).unwrap();

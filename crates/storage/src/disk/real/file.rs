@@ -11,7 +11,7 @@ use std::io::{self, IoSlice};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much [`DiskFile::preallocate`] writes at once, in bytes.
+/// The bytes that [`DiskFile::preallocate`] writes at once.
 const PREALLOCATE_BYTES: u64 = 1 << 20;
 
 /// An open file.
@@ -22,9 +22,9 @@ pub(super) struct RealFile {
     file: File,
     name: String,
     access: Access,
-    /// Whether the descriptor is still in direct mode.
+    /// True if the descriptor is still in direct mode.
     direct: AtomicBool,
-    /// Whether the file system is thought to write through when asked for a single write.
+    /// True if the file system is thought to write through on request of a single write.
     write_through: AtomicBool,
 }
 
@@ -56,8 +56,8 @@ impl RealFile {
             .map_err(|error| self.error(operation, offset, error))
     }
 
-    /// Whether the failed call should be repeated: it was interrupted, or the file system refused
-    /// direct access that it had agreed to at open and the descriptor has now left that mode.
+    /// True if the failed call should be repeated. It was interrupted, or the file system refused direct
+    /// access that it had agreed to at open, and the descriptor has now left that mode.
     fn again(&self, error: Errno) -> bool {
         match error {
             Errno::INTR => true,
@@ -252,7 +252,7 @@ mod tests {
     fn a_file_that_leaves_direct_access_goes_on_buffered_and_stays_strict() {
         let directory = tempfile::tempdir().unwrap();
         let file = real_file(&directory.path().join("f"), Access::Direct);
-        // What some file systems say to any direct write, and then to any write at all.
+        // The answer of some file systems to any direct write, and then to any write at all.
         let direct = file.direct.load(Ordering::Relaxed);
         assert_eq!(file.again(Errno::INVAL), direct);
         assert!(!file.again(Errno::INVAL), "it must not be tried for ever");

@@ -1,8 +1,8 @@
 //! File systems on which a write that was said to be stable can be lost.
 //!
-//! btrfs of Linux 6.18 says success for writes that a *failing* drive then loses, when several are on their way at once: 6
-//! of 120 trials of a plain program, and none on ext4 and xfs (docs/architecture.md, "Known weaknesses"). Nothing here
-//! can find out that it happened, so whoever opens a database there is warned.
+//! btrfs of Linux 6.18 reports success for writes that a *failing* drive then loses, when several are under way at
+//! once. That happened in 6 of 120 trials of a plain program, and in none on ext4 and xfs (docs/architecture.md, "Known
+//! weaknesses"). Nothing here can detect that it happened, so opening a database there logs a warning.
 
 use rustix::fs::statfs;
 use sardonyx_base::events;

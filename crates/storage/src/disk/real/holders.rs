@@ -1,8 +1,8 @@
-//! Who holds an advisory lock: the system's own table of locks, for messages.
+//! The holders of an advisory lock, by the system's own table of locks, for messages.
 //!
-//! Nothing is written into the lock's file for it: what stands there could be left over from a holder that
-//! is gone, and a file system that is only read takes nothing. Where the table is not there, or names no
-//! process (one of another host, or of another name space of processes), nobody is named.
+//! Nothing is written into the lock's file for it. Its content could be left over from an ended holder, and
+//! a file system that is only read takes nothing. If the table is absent, or names no process (of another
+//! host, or of another name space of processes), the holder is unknown.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -12,9 +12,9 @@ use std::path::Path;
 /// The table of locks: a line for each, `1: FLOCK ADVISORY WRITE 4711 fe:00:1234 0 EOF`.
 const TABLE: &str = "/proc/locks";
 
-/// The kernel gives the table out in pieces, each as it is then: while other locks come and go, one that is
-/// held all the time can be missed between two. So it is read in few pieces, and, if the lock seems to be
-/// held by nobody, again.
+/// The kernel gives the table out in pieces, each as it is then. While other locks come and go, one that is
+/// held all the time can be missed between two pieces. So it is read in few pieces, and again if the lock
+/// seems to have no holder.
 const READINGS: usize = 8;
 
 /// Bytes of the table that are read at once; the kernel may give out less.
@@ -28,7 +28,7 @@ pub(super) fn of_lock(path: &Path) -> Vec<u32> {
         .unwrap_or_default()
 }
 
-/// What one reading of the table tells.
+/// The result of one reading of the table.
 fn once(path: &Path) -> Vec<u32> {
     let mut table = Vec::with_capacity(PIECE_BYTES);
     let read = File::open(TABLE).and_then(|mut file| file.read_to_end(&mut table));
@@ -51,7 +51,7 @@ fn once(path: &Path) -> Vec<u32> {
 /// The process, the file's device and its number, in a line of the table.
 fn holder(line: &str) -> Option<(u32, (u32, u32), u64)> {
     let mut words = line.split_whitespace().skip(1);
-    // `->` in its place is somebody who waits.
+    // `->` in its place is a waiting process.
     if words.next() != Some("FLOCK") {
         return None;
     }
@@ -62,7 +62,7 @@ fn holder(line: &str) -> Option<(u32, (u32, u32), u64)> {
     Some((process, device, file.next()?.parse().ok()?))
 }
 
-/// Whether a process has this file open. A file system of several devices (subvolumes, layers) has one in
+/// True if a process has this file open. A file system of several devices (subvolumes, layers) has one in
 /// the table and tells another of the file.
 fn has_open(process: u32, file: &Metadata) -> bool {
     let Ok(open) = std::fs::read_dir(format!("/proc/{process}/fd")) else {

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The lock is held until this is dropped, or until the process is gone.
+/// The lock is held until this is dropped, or until the process ends.
 #[derive(Debug)]
 pub(super) struct RealLock {
     process: Process,
@@ -25,7 +25,7 @@ pub(super) struct RealLock {
 impl RealLock {
     /// `file`, opened at this path, has the lock.
     pub fn new(file: File, path: &Path) -> rustix::io::Result<Self> {
-        // Only to stand in its place.
+        // A spare to take its place.
         let (spare, _) = open_file(path, Access::Buffered, OFlags::RDONLY | OFlags::CLOEXEC)?;
         Ok(RealLock {
             process: Process::current(),
@@ -37,7 +37,7 @@ impl RealLock {
 }
 
 impl Drop for RealLock {
-    /// Gives the lock back and does not leave that to the closing of the file: a process that another
+    /// Releases the lock, and does not leave that to the closing of the file. A process that another
     /// thread is just starting has a copy of the descriptor until it runs its own program. A forked
     /// child gives nothing back: the lock is its parent's.
     fn drop(&mut self) {

@@ -1,15 +1,16 @@
-//! One simulated file: what the running process sees, what would surely be there after a crash, and
-//! the unsynced writes in between, kept as whole sectors in the order in which they were made.
+//! One simulated file: the contents for the running process, the contents certain after a crash,
+//! and the unsynced writes in between. The latter are kept as whole sectors in the order in which
+//! they were made.
 //!
 //! A write enters the unsynced list as images of the sectors it touches. So a sector that survives
-//! a crash is always one that was really there at some time: a later image of a sector contains the
-//! earlier ones, as in a page cache.
+//! a crash always existed at some time: a later image of a sector contains the earlier ones, as in
+//! a page cache.
 
 use super::super::SECTOR_SIZE;
 use sardonyx_base::random::Random;
 
-/// Which of the unsynced things survive a crash, or a failed sync. Data, lengths and directory
-/// entries each have their own, since each may reach the disk without the others.
+/// The unsynced things that survive a crash, or a failed sync. Data, lengths and directory entries
+/// each have their own, since each may reach the disk without the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Survival {
     Nothing,
@@ -30,7 +31,7 @@ impl Survival {
         }
     }
 
-    /// Whether one indivisible thing survives.
+    /// True if one indivisible thing survives.
     pub(super) fn keeps(self, random: &mut Random) -> bool {
         match self {
             Survival::Nothing => false,
@@ -40,7 +41,7 @@ impl Survival {
         }
     }
 
-    /// What happens to the sectors of one write.
+    /// The survival of the sectors of one write.
     fn of_sectors(self, random: &mut Random) -> Survival {
         match self {
             Survival::Writes => match random.below(3) {
@@ -126,7 +127,7 @@ impl Content {
         &self.live
     }
 
-    /// What is surely there after a crash now.
+    /// The contents certain after a crash now.
     pub(super) fn surely_durable(&self) -> Vec<u8> {
         let mut bytes = self.durable.clone();
         bytes.resize(self.durable_length, 0);
@@ -221,7 +222,7 @@ impl Content {
     }
 
     /// A sync that failed: some sectors are stable, and no later sync will make the others so, nor
-    /// the length: the system has them for clean. Whoever reads still sees them all, this process
+    /// the length: the system has them for clean. Every reader still sees them all, this process
     /// and the next; only writing them again helps.
     pub(super) fn sync_failing(&mut self, random: &mut Random) {
         self.survive(random);

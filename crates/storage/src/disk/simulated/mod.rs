@@ -1,16 +1,15 @@
 //! The simulated disk: a directory tree in memory that keeps apart what the running process sees
 //! and what would be there after a crash.
 //!
-//! It fails where it is told to ([`Faults`]), and [`SimulatedDisk::restart`] gives the disk that
-//! the machine finds when it comes up again: of everything unsynced some is lost, some is torn
-//! between sectors, some has overtaken earlier writes, as the seed decides (I11: same seed and same
-//! operations, same bytes). [`SimulatedDisk::next_process`] gives the disk that the next process
-//! finds when only this one was killed: the system's cache with all that is not stable yet. It
-//! promises no more than [`super::Disk`] does, so a program that holds only by luck of a real file
-//! system fails here.
+//! It fails where its [`Faults`] say. [`SimulatedDisk::restart`] gives the disk that the machine finds when
+//! it comes up again. Of everything unsynced some is lost, some is torn between sectors, some has overtaken
+//! earlier writes, as the seed decides (I11: same seed and same operations, same bytes).
+//! [`SimulatedDisk::next_process`] gives the disk that the next process finds when only this one was
+//! killed: the system's cache with all that is not stable yet. It promises no more than [`super::Disk`]
+//! does, so a program that holds only by luck of a real file system fails here.
 //!
-//! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine: what is synced in
-//! one says nothing of another, a power cut hits all at once, and each may be full by itself
+//! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine. A sync in one
+//! says nothing of another, a power cut hits all at once, and each may be full by itself
 //! ([`Faults::full_below`]).
 //!
 //! - [`content`]: one file's bytes, live and durable;
@@ -30,8 +29,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// What goes wrong on a [`SimulatedDisk`], and when. All counts start at 1, and start anew with
-/// each [`SimulatedDisk::restart`] and [`SimulatedDisk::next_process`].
+/// The faults of a [`SimulatedDisk`], and their times. All counts start at 1, and start anew with each
+/// [`SimulatedDisk::restart`] and [`SimulatedDisk::next_process`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
     /// The machine crashes at this mutating operation (see [`SimulatedDisk::steps`]): it fails,
@@ -42,10 +41,10 @@ pub struct Faults {
     /// [`SimulatedDisk::next_process`] goes on.
     pub kill_at_step: Option<u64>,
     /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
-    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
-    /// no later sync makes the rest so, although it succeeds, and although everybody still reads it,
-    /// the next process too: as systems do that take for clean what they could not write. Only
-    /// writing it again helps. (Of names the rest stays unsynced.)
+    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable. No later sync
+    /// makes the rest so, although it succeeds, and although every process still reads it, the next one
+    /// too. Real systems that take failed writes for clean behave so. Only writing it again helps. (Of
+    /// names the rest stays unsynced.)
     pub fail_sync_at: Option<u64>,
     /// This `write_at` fails with an I/O error; a part of its bytes may have been written.
     pub fail_write_at: Option<u64>,
@@ -54,9 +53,9 @@ pub struct Faults {
     /// Once the lengths of all files together would exceed so many bytes, writes fail for want of
     /// space, after writing what fits.
     pub capacity_bytes: Option<u64>,
-    /// From the first of these steps on, and before the second one, the disk is full: what would
-    /// create a file or a directory, or lengthen a file, fails for want of space and does nothing.
-    /// Attempts are steps, too, so whoever goes on trying comes to the end of it.
+    /// From the first of these steps on, and before the second one, the disk is full: an operation that
+    /// would create a file or a directory, or lengthen a file, fails for want of space and does nothing.
+    /// Attempts are steps, too, so a process that continues to try comes to the end of it.
     pub full_steps: Option<(u64, u64)>,
     /// Only what is below this directory (by its whole name, such as `/fast`) is full then: it is a disk by
     /// itself.
@@ -83,7 +82,7 @@ pub struct Faults {
 #[derive(Clone)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
-    /// Where on the machine this is, with a `/` at the end; nothing for its root. Names in [`Disk`]'s
+    /// Its place on the machine, with a `/` at the end; nothing for its root. Names in [`Disk`]'s
     /// operations are below it; those of the methods here are whole.
     root: String,
 }
@@ -108,14 +107,14 @@ impl SimulatedDisk {
         }
     }
 
-    /// The mutating operations so far: creating opens, writes, durable writes, preallocations,
-    /// syncs, renames, removes, and creations and syncs of directories. Those refused for their
-    /// arguments or by the state of the directory do not count.
+    /// The mutating operations so far: creating opens, writes, durable writes, preallocations, syncs,
+    /// renames, removes, and creations and syncs of directories. Operations refused for their arguments or
+    /// by the state of the directory do not count.
     pub fn steps(&self) -> u64 {
         self.state.lock().steps()
     }
 
-    /// Whether the machine has crashed, or the process was killed.
+    /// True if the machine has crashed, or the process was killed.
     pub fn has_crashed(&self) -> bool {
         self.state.lock().has_crashed()
     }
@@ -133,9 +132,9 @@ impl SimulatedDisk {
         self.at_root(state.after_crash(faults))
     }
 
-    /// Kills the process, if it still runs, and gives the disk to the next one while the machine goes
-    /// on: everything is there that could be read, and what was not stable still is not. The locks
-    /// of the killed process are free, and whatever it still tries fails.
+    /// Kills the process, if it still runs, and gives the disk to the next one while the machine continues.
+    /// Everything that could be read is readable, and unstable data is still unstable. The locks of the
+    /// killed process are free, and whatever it still tries fails.
     ///
     /// ```
     /// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -177,8 +176,8 @@ impl SimulatedDisk {
             .map(|content| content.live().to_vec())
     }
 
-    /// The bytes that a file would have if everything unsynced were lost now; `None` if there is no
-    /// such file for the running process. Whether the name itself is stable does not matter.
+    /// The bytes that a file would have if everything unsynced were lost now; `None` if there is no such
+    /// file for the running process. The stability of the name itself does not matter.
     pub fn durable_bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.state
             .lock()
@@ -295,7 +294,7 @@ impl SimulatedDisk {
         Ok(taken.then(|| self.held(name)))
     }
 
-    /// What stands for a lock that was just taken.
+    /// The handle of a lock that was just taken.
     fn held(&self, name: &str) -> Box<dyn DiskLock> {
         Box::new(SimulatedLock {
             process: Process::current(),

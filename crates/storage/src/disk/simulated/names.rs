@@ -2,8 +2,8 @@
 //! there after a crash, and the unsynced changes in between.
 //!
 //! A change that survives a crash takes with it the earlier changes of the same names. So a rename
-//! is atomic (one of its names is there, never both and never neither), and no name leads to a file
-//! that was never there under it; changes of unrelated names survive in any combination.
+//! is atomic (one of its names exists, never both and never neither), and no name leads to a file
+//! that it never had. Changes of unrelated names survive in any combination.
 //!
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
 //! synced. One that is lost takes with it all that is in it, whatever was synced there.
@@ -69,7 +69,7 @@ impl Change {
     }
 }
 
-/// Names as somebody sees them.
+/// Names as one observer sees them.
 #[derive(Clone, Debug, Default)]
 struct Tree {
     files: BTreeMap<String, FileNumber>,
@@ -100,7 +100,8 @@ impl Tree {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     live: Tree,
-    /// What would be there if nothing unsynced were; may have names in directories that would not.
+    /// The names that would exist if nothing unsynced did; may have names in directories that would
+    /// not.
     durable: Tree,
     unsynced: Vec<Change>,
 }
@@ -206,7 +207,7 @@ impl Names {
         self.live.clone_from(&self.durable);
     }
 
-    /// Whether any name, now or after some crash, leads to the file.
+    /// True if any name, now or after some crash, leads to the file.
     pub(super) fn refers_to(&self, file: FileNumber) -> bool {
         let in_change = |change: &Change| match change {
             Change::Create { file: other, .. } | Change::Rename { file: other, .. } => {

@@ -1,9 +1,9 @@
 //! The simulated disk as a whole: its files and names, its counters, and when it fails.
 //!
 //! An operation at which the machine crashes is done as if it were unsynced, and then the machine
-//! is gone; so a crash leaves of it whatever a crash leaves of unsynced things: all, a part or
-//! nothing. An operation at which the process is killed is done wholly, in part or not at all, and
-//! is not synced; the machine has what was done.
+//! stops. So a crash leaves of it the same as of unsynced things: all, a part or nothing. An
+//! operation at which the process is killed is done wholly, in part or not at all, and is not synced;
+//! the machine has what was done.
 
 use super::super::{Create, SECTOR_SIZE};
 use super::Faults;
@@ -17,8 +17,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// The streams of random numbers that a seed is split into. What a crash leaves must not hang on
-/// how many failures were drawn before it.
+/// The streams of random numbers that a seed is split into. The remains of a crash must not depend on
+/// the number of failures drawn before it.
 const STREAM_FAILURES: u64 = 0;
 const STREAM_CRASH: u64 = 1;
 const STREAM_RESTART: u64 = 2;
@@ -27,11 +27,11 @@ const STREAM_NEXT_PROCESS: u64 = 3;
 #[derive(Clone, Default)]
 struct File {
     content: Content,
-    /// How many open handles there are.
+    /// The number of open handles.
     handles: usize,
 }
 
-/// What becomes of an operation that is about to happen.
+/// The fate of an operation that is about to happen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Succeeds,
@@ -58,7 +58,7 @@ fn ended() -> io::Error {
     io::Error::other("the simulated machine has crashed, or the process was killed")
 }
 
-/// How often something happened, and at which time it is to fail.
+/// Counts a kind of event, and tells the one that is to fail.
 fn count(counter: &mut u64, fails_at: Option<u64>) -> Fate {
     *counter += 1;
     if fails_at == Some(*counter) {
@@ -68,7 +68,7 @@ fn count(counter: &mut u64, fails_at: Option<u64>) -> Fate {
     }
 }
 
-/// Who has an advisory lock.
+/// The holders of an advisory lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holders {
     /// One, alone.
@@ -261,7 +261,7 @@ impl State {
         Ok(number)
     }
 
-    /// Whether there is no room for anything in this step, for a file or directory of this name.
+    /// True if the disk has no room in this step, for a file or directory of this name.
     fn is_full(&self, name: &str) -> bool {
         let full = self.faults.full_steps;
         full.is_some_and(|(from, until)| (from..until).contains(&self.steps))
@@ -273,7 +273,7 @@ impl State {
             })
     }
 
-    /// Whether there is no room in this step for more of a file, which has a name or had one.
+    /// True if the disk has no room in this step for more of a file, which has a name or had one.
     fn is_full_for(&self, number: FileNumber) -> bool {
         let name = self
             .names
@@ -330,8 +330,8 @@ impl State {
         Ok(self.names.live().keys().filter(here).map(base).collect())
     }
 
-    /// Makes each directory on the way that is not there, and syncs the one that it is in, also if it
-    /// is there: whoever made it may have been killed before.
+    /// Makes each missing directory on the way, and syncs its parent, also if it exists: its maker
+    /// may have been killed before.
     pub(super) fn create_directory(&mut self, directory: &str) -> io::Result<()> {
         self.check_running()?;
         if directory.is_empty() {
@@ -380,7 +380,7 @@ impl State {
         fate.result()
     }
 
-    /// Whether the lock went together with those who have it, and is now taken.
+    /// True if the lock was compatible with its holders, and is now taken.
     pub(super) fn take_lock(&mut self, name: &str, how: Holders) -> io::Result<bool> {
         self.check_running()?;
         self.check_place(name)?;
