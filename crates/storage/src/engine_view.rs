@@ -1,5 +1,5 @@
-//! What can be asked of an engine by those who share it: its log, its checkpoints, its disk. It outlives
-//! the engine, and tells of it as it ended.
+//! The view of an engine for its users: its log, its checkpoints, its disk. It outlives the engine, and
+//! tells of it as it ended.
 
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;

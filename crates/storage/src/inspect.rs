@@ -1,5 +1,5 @@
-//! Looking at a database's files without opening it: the backup's slots and the archive's chunks,
-//! as they stand, damaged ones included. For people and tools; nothing is changed.
+//! Reading a database's files without opening it: the backup's slots and the archive's chunks,
+//! unchanged, damaged ones included. For people and tools; nothing is changed.
 
 use crate::checkpoint::slot::{SLOT_HEADER_BYTES, SlotState};
 use crate::checkpoint::{BackupFile, StripeLayout};
@@ -12,11 +12,11 @@ use crate::journal::archive::{ArchiveFile, ChunkState, files};
 pub struct SlotListing {
     /// The slot's number.
     pub slot: u64,
-    /// Where it starts in the file, in bytes.
+    /// Its start in the file, in bytes.
     pub offset: u64,
-    /// What its header says.
+    /// Its header's state.
     pub state: SlotState,
-    /// Whether the block's checksum is right; `None` if it was not looked at.
+    /// True if the block's checksum is right; `None` if it was not checked.
     pub data_is_valid: Option<bool>,
 }
 
@@ -55,14 +55,14 @@ pub fn slots(
     Ok(listings)
 }
 
-/// A chunk of the journal's archive, or what stands in its place.
+/// A chunk of the journal's archive, or the bytes in its place.
 #[derive(Clone, Debug)]
 pub struct ChunkListing {
     /// The file's name.
     pub file: String,
     /// The file's number.
     pub file_number: u64,
-    /// Where the chunk starts, in bytes.
+    /// The start of the chunk, in bytes.
     pub offset: u64,
     /// The chunk, or why there is none; a file's list ends with the first that is not
     /// [`ChunkState::Valid`].

@@ -1,9 +1,9 @@
 //! Small text files for people: lines of `key = value` in a fixed order, and a last one with the checksum of
 //! those before.
 //!
-//! A text is accepted only if it is byte for byte what would be written for the same content, so damage of
-//! any byte is noticed, and its place is told. A file is replaced whole by an atomic rename, so that a crash
-//! at any step leaves the old text or the new one.
+//! A text is accepted only if it is, byte for byte, the text that would be written for the same content. So
+//! damage of any byte is noticed, and its place reported. A file is replaced whole by an atomic rename, so
+//! that a crash at any step leaves the old text or the new one.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -19,11 +19,11 @@ pub struct Misread {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// Where the line starts, in bytes.
+    /// The start of the line, in bytes.
     pub offset: u64,
-    /// What should be there.
+    /// The expected text.
     pub expected: String,
-    /// What is there.
+    /// The text found.
     pub found: String,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Lines<'a> {
     /// Refuses a text whose last line is not the checksum of those before.
     ///
     /// # Errors
-    /// Where it is damaged.
+    /// The place of the damage.
     pub fn check_checksum(&self) -> Result<(), Misread> {
         const KEY: &str = "checksum = ";
         let start = self.text.rfind(KEY).unwrap_or(self.text.len());
@@ -154,7 +154,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    // What does not depend on the type of a value is compiled once.
+    // The part that does not depend on the type of a value is compiled once.
 
     /// The value as text, if the line here has this key.
     fn text_of(&self, key: &str) -> Option<&'a str> {
@@ -185,7 +185,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Whether the line here has this key.
+    /// True if the line here has this key.
     pub fn has(&self, key: &str) -> bool {
         let (line, _) = self.peek();
         line.split_once(" = ")
@@ -195,7 +195,7 @@ impl<'a> Lines<'a> {
     /// Refuses a text that is not this one, byte for byte.
     ///
     /// # Errors
-    /// Where they differ.
+    /// The place of the difference.
     pub fn check_is(self, expected: &str) -> Result<(), Misread> {
         match self.text == expected {
             true => Ok(()),

@@ -31,7 +31,7 @@ const USUAL_VERSION: u32 = 4;
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
 
-/// What a database is made of.
+/// The parts of a database.
 ///
 /// ```
 /// use sardonyx_storage::manifest::Manifest;
@@ -56,10 +56,10 @@ pub struct Manifest {
     pub block_bytes: u32,
     /// Stripes of the backup.
     pub stripes: u32,
-    /// How often the database was opened for writing. Counted up, durably, before the first group is
+    /// The number of times that the database was opened for writing. Counted up, durably, before the first group is
     /// appended.
     pub incarnation: u32,
-    /// How much of the journals' archive is kept.
+    /// The amount of the journals' archive to keep.
     pub journal: Retention,
     /// The log reaches at least here: where it ended when the database was last opened for writing,
     /// or closed in order. So it is noticed if its newest segment is lost or replaced by an older one.
@@ -75,7 +75,7 @@ pub struct Manifest {
 /// A compaction: all pages were replaced at once, by a backup in files of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compacted {
-    /// How many compactions there were; the backup's files have it in their names.
+    /// The number of compactions; the names of the backup's files have it.
     pub number: u32,
     /// The log's groups before this one changed pages that are not there any more. Of them only the rows of journals
     /// count.
@@ -107,11 +107,11 @@ pub enum ManifestError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// Where the line starts, in bytes.
+        /// The start of the line, in bytes.
         offset: u64,
-        /// What should be there.
+        /// The expected text.
         expected: String,
-        /// What is there.
+        /// The text found.
         found: String,
     },
     /// A newer version wrote it.
@@ -130,11 +130,11 @@ pub enum ManifestError {
     /// A value that no database can have.
     #[error("{what} cannot be {value}: {requirement}")]
     Value {
-        /// Which value.
+        /// The value's name.
         what: &'static str,
-        /// What it is.
+        /// The value.
         value: u64,
-        /// What it should be.
+        /// The requirement.
         requirement: &'static str,
     },
 }
@@ -185,7 +185,7 @@ impl Manifest {
         }
     }
 
-    /// What the log must know of it.
+    /// The layout that the log needs.
     pub fn log_layout(&self) -> LogLayout {
         let compacted = self.compacted;
         let begins = compacted.and_then(|Compacted { group, segment, .. }| {
@@ -198,14 +198,14 @@ impl Manifest {
         }
     }
 
-    /// True if the log is at the place at which the last compaction began it again: the manifest is the one
-    /// that the compaction wrote, and nothing was written to the log since.
+    /// True if the log is at the place at which the last compaction began it again. The manifest is the one that the
+    /// compaction wrote, and nothing was written to the log since.
     pub(crate) fn is_log_fresh(&self) -> bool {
         let (layout, end) = (self.log_layout(), self.log_end);
         layout.begins.segment > 0 && (end.lsn, end.group) == (layout.begin(), layout.begins.group)
     }
 
-    /// Whether a database can have these values.
+    /// Checks that a database can have these values.
     pub fn check(&self) -> Result<(), ManifestError> {
         let page = PAGE_SIZE as u64;
         let check = |what, value: u64, good: bool, requirement| {

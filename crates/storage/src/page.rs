@@ -6,10 +6,10 @@ use std::fmt;
 /// Bytes in a page.
 pub const PAGE_SIZE: usize = 4096;
 
-/// A page that nobody has written to.
+/// A page that was never written to.
 static ZEROES: [u8; PAGE_SIZE] = [0; PAGE_SIZE];
 
-/// Whether any of these bytes, at most a page's, is not zero.
+/// True if any of these bytes, at most a page's, is not zero.
 ///
 /// # Panics
 /// If there are more.

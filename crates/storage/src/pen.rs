@@ -8,16 +8,16 @@
 //!                                      └ force      it is written now, and waited for
 //! ```
 //!
-//! Whoever lets go of the pen, in whichever way, sees to it that no group is left that somebody else
-//! wanted to write and could not, because the pen was taken.
+//! A thread that releases the pen, in any way, ensures that no group is left that another thread wanted to write and
+//! could not, because the pen was taken.
 //!
 //! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without
 //! asking those who append. Beside it, under the same lock, a pen has the state of an *appender*, the code
 //! that runs transactions in one way: its pages, its tables. Several pens of one log take turns.
 //!
-//! Invariants: I8 (serial): the holder is alone with the appender's state. I7: if the holder's own code
-//! panics, nobody knows what is half done, and the log is poisoned. I14: ends of transactions are admitted
-//! where work is not any more.
+//! Invariants: I8 (serial): the holder is alone with the appender's state. I7: if the holder's own code panics, the
+//! state of its work is unknown, and the log is poisoned. I14: ends of transactions are admitted where work is not any
+//! more.
 
 mod appending;
 mod held;
@@ -43,8 +43,8 @@ use std::time::Duration;
 
 /// A thread steps aside after this time for what is known to take long.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
-/// It steps aside after this time for anything else: where processors are few, a thread that has the pen may wait for one
-/// for milliseconds, and stepping aside for that costs more than it gives.
+/// It steps aside after this time for anything else. On few processors, a thread that has the pen may wait for one for
+/// milliseconds, and stepping aside for that costs more than it gives.
 const USUAL_WAIT: Duration = Duration::from_millis(50);
 
 /// The right to append to a log, and the appender's state.
@@ -56,9 +56,9 @@ pub struct Pen<A> {
     appender: UnsafeCell<A>,
 }
 
-// SAFETY: `appender` is reached through `Held` only, which owns the guard of the log's one open group as
-// long as it lives; so one thread at a time touches it, as under a mutex around it. What a shared `Pen`
-// gives out apart from that, the log and the checkpoint stage, may be shared.
+// SAFETY: `appender` is reached through `Held` only, which owns the guard of the log's one open group as long as it
+// lives. So one thread at a time touches it, as under a mutex around it. The other parts that a shared `Pen` gives out,
+// the log and the checkpoint stage, may be shared.
 unsafe impl<A: Send> Sync for Pen<A> {}
 
 impl<A> Pen<A> {
@@ -80,7 +80,7 @@ impl<A> Pen<A> {
         &self.log
     }
 
-    /// What makes room in the log.
+    /// The stage that makes room in the log.
     #[inline]
     pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
         &self.checkpoint
@@ -102,7 +102,7 @@ impl<A> Pen<A> {
         Ok(Held::new(self, self.wait_for_turn()?))
     }
 
-    /// The pen, if nobody has it.
+    /// The pen, if no thread has it.
     ///
     /// # Errors
     /// As [`Pen::take`], but for an interruption.
@@ -163,7 +163,7 @@ impl<A> Pen<A> {
     /// Waits until a group and all before it are durable.
     ///
     /// # Errors
-    /// What poisoned the log; [`LogError::Nested`] and [`LogError::Forked`] as for [`Pen::take`], unless it
+    /// The error that poisoned the log; [`LogError::Nested`] and [`LogError::Forked`] as for [`Pen::take`], unless it
     /// is durable already.
     pub fn wait(&self, group: u64) -> Result<(), LogError> {
         let outcome = self.log.wait_durable(group);
@@ -171,8 +171,8 @@ impl<A> Pen<A> {
         outcome
     }
 
-    /// What was put away in the open group is written as soon as the disk is free, although nobody waits for
-    /// it: as [`Held::hand_on`], for who has let go already.
+    /// Has the open group written as soon as the disk is free, although no caller waits for it: as [`Held::hand_on`],
+    /// for a thread that has released the pen already.
     pub fn hand_on(&self) {
         self.log.look_for_group();
         checkpoint_step(&self.log, &self.checkpoint);

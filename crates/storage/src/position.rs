@@ -1,5 +1,5 @@
-//! A [`LogPosition`] as it stands in backup slots and journal chunks: 32 bytes, little-endian: LSN,
-//! group, transactions, incarnation, four zero bytes.
+//! A [`LogPosition`] in the form of backup slots and journal chunks. It has 32 bytes,
+//! little-endian: LSN, group, transactions, incarnation, four zero bytes.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -265,7 +265,7 @@ impl Ledger {
         None
     }
 
-    /// Whether and why nothing is freed has changed, for those who wait for the log or for a checkpoint.
+    /// Notifies a change of the freeing of log, for threads that wait for the log or for a checkpoint.
     fn tell(&self) {
         self.changed.notify_all();
         self.supply.look_again();
@@ -278,14 +278,14 @@ impl Ledger {
         self.changed.notify_all();
     }
 
-    // What a stripe does.
+    // The present act of a stripe.
 
-    /// What is wanted of a stripe.
+    /// The request to a stripe.
     pub fn wanted_of(&self, stripe: usize) -> Option<LogPosition> {
         self.entries.lock()[stripe].wanted
     }
 
-    /// Whether somebody wanted what found no room to be tried again at once, since this was asked.
+    /// True if a caller, since the last question, wanted a step that found no room to be tried again at once.
     pub fn take_try_now(&self, stripe: usize) -> bool {
         std::mem::take(&mut self.entries.lock()[stripe].try_now)
     }
@@ -335,7 +335,7 @@ impl Ledger {
         entries[stripe] = Entry {
             wanted: before.wanted.filter(|wanted| wanted.group > complete),
             attempts_failed: before.attempts_failed,
-            // Also one of another thread's of the engine, told while this was being completed.
+            // Also that of another thread of the engine, reported while this was being completed.
             failure: before.failure,
             ..of_now
         };
@@ -413,9 +413,9 @@ impl Ledger {
         self.tell();
     }
 
-    // What everybody asks.
+    // The request of all callers.
 
-    /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
+    /// A thread of the engine died: callers that wait for a checkpoint are notified, since it may never come.
     pub fn give_up(&self, reason: &LogError) {
         let error = Arc::new(CheckpointError::Poisoned {
             cause: reason.to_string(),
@@ -453,7 +453,7 @@ impl Ledger {
         complete_from.unwrap_or(LogPosition::START)
     }
 
-    /// What was done since the database was opened.
+    /// The counts since the database was opened.
     pub fn totals(&self, writeout_time: Duration) -> CheckpointTotals {
         let entries = self.entries.lock();
         let waiting = entries.iter().filter_map(|entry| entry.waiting.as_ref());
@@ -467,13 +467,13 @@ impl Ledger {
         }
     }
 
-    /// Whether something is wanted that is not there yet.
+    /// True if something requested is not complete yet.
     pub fn is_wanted(&self) -> bool {
         self.entries.lock().iter().any(Entry::is_wanted)
     }
 
-    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`]. What waits only to be
-    /// written down is tried first.
+    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`]. Chunks that wait
+    /// only to be written are tried first.
     pub fn obstacle(&self) -> Option<Arc<str>> {
         self.record_for_room();
         let entries = self.entries.lock();
@@ -486,7 +486,7 @@ impl Ledger {
             (Some(error), _) => {
                 format!("nothing can be freed, because checkpointing stopped: {error}")
             }
-            // What to do comes first: the text may be cut off.
+            // The action comes first: the text may be cut off.
             (None, Some(Waiting { cause, .. }))
                 if matches!(**cause, CheckpointError::Unrecorded { .. }) =>
             {

@@ -66,7 +66,7 @@ pub(crate) fn stripe_and_compaction_of_file(name: &str) -> Option<(u32, u32)> {
     }
 }
 
-/// Which blocks of the page store a stripe has, and how they are laid out in its file.
+/// The blocks of the page store in a stripe, and their layout in its file.
 ///
 /// Block `b` of the page store (its bytes `b * block_bytes..(b + 1) * block_bytes`) is block
 /// `b / stripes` of stripe `b % stripes`.
@@ -76,7 +76,7 @@ pub struct StripeLayout {
     pub identity: u64,
     /// This stripe's number, from 0.
     pub stripe: u32,
-    /// How many stripes there are.
+    /// The number of stripes.
     pub stripes: u32,
     /// Bytes of pages in a block; a multiple of the page size.
     pub block_bytes: u32,

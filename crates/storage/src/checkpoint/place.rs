@@ -1,8 +1,8 @@
-//! Where the checkpoints of an open database are taken.
+//! The place of an open database's checkpoints.
 //!
 //! Source: TPK paper, section 3, configuration C (checkpoints on another machine, which is fed by the log).
 
-/// Where the checkpoints of an open database are taken.
+/// The place of an open database's checkpoints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CheckpointPlace {
     /// Here: DB' and the backup are this process's.

@@ -2,10 +2,10 @@
 //! checkpoints.
 //!
 //! A program that runs for a short time, again and again, never comes to the end of a checkpoint's
-//! interval; or it ends while a checkpoint is being written, which is lost then. Its log grows all the
-//! same, up to the log's limit, and so does the time of its openings. So a close finishes the
-//! checkpoint that is being written; or, if the next opening would have much to redo, takes one. It does
-//! so for a bounded time: what is not written by then is left to the next.
+//! interval. Or it ends while a checkpoint is being written, which is lost then. Its log grows all the
+//! same, up to the log's limit, and so does the time of its openings. So a close finishes the checkpoint
+//! that is being written; or, if the next opening would have much to redo, takes one. It does so for a
+//! bounded time: what is not written by then is left to the next.
 //!
 //! Invariant: nothing depends on it. The log is whole, marked and recorded before.
 
@@ -20,8 +20,8 @@ const MUCH: u64 = 8;
 
 impl CheckpointStage {
     /// Before a close: finishes the checkpoints that are being written, and takes one where there is
-    /// much to redo, for at most `within`. `end`: the end of the durable log. Where
-    /// followers take the checkpoints there is nothing to do.
+    /// much to redo, for at most `within`. `end`: the end of the durable log. If followers take the
+    /// checkpoints, nothing is to be done.
     pub fn settle(&self, end: LogPosition, within: Duration) {
         if self.is_left_to_followers() || within.is_zero() || self.failure().is_some() {
             return;
@@ -49,7 +49,7 @@ impl CheckpointStage {
         }
     }
 
-    /// Whether so much log is much to redo. A small part of a large database's pages is not: writing
+    /// True if so much log is much to redo. A small part of a large database's pages is not: writing
     /// them all would take longer.
     fn is_much(&self, from: LogPosition, end: LogPosition) -> bool {
         let redo = end.lsn.0.saturating_sub(from.lsn.0);

@@ -1,7 +1,7 @@
 //! DB' of one stripe: a second copy of the stripe's blocks, kept by applying durable commit groups.
 //!
-//! With one stripe it has the whole database at the same addresses; with more it has its own blocks
-//! side by side: which records these are is found once per group, for all stripes (`log::split`).
+//! With one stripe it has the whole database at the same addresses; with more it has its own blocks side
+//! by side. Its records are found once per group, for all stripes (`log::split`).
 //!
 //! Invariants: I2 (only durable groups are applied), I3.
 //! Source: TPK paper, section 2, "Checkpointing" (the update phase).
@@ -167,12 +167,12 @@ impl Shadow {
         &bytes[..used.map_or(0, |last| (last + 1) * PAGE_SIZE)]
     }
 
-    /// How many blocks it has, a partly used one included.
+    /// The number of its blocks, a partly used one included.
     pub fn blocks(&self) -> u64 {
         (self.store.bytes().len() as u64).div_ceil(u64::from(self.layout.block_bytes))
     }
 
-    /// How many bytes its blocks have.
+    /// The number of its blocks' bytes.
     pub fn stored_bytes(&self) -> u64 {
         self.store.bytes().len() as u64
     }
@@ -206,7 +206,7 @@ fn with_workers(workers: usize, work: impl Fn() + Copy + Send) {
     });
 }
 
-/// What of a range of bytes lies in these runs of pages, relative to its start.
+/// The part of a range of bytes in these runs of pages, relative to its start.
 fn parts(runs: &[Range<u64>], bytes: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let in_bytes = |run: &Range<u64>| run.start as usize * PAGE_SIZE..run.end as usize * PAGE_SIZE;
     let first = runs.partition_point(|run| in_bytes(run).end <= bytes.start);

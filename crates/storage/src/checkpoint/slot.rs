@@ -1,9 +1,9 @@
 //! A slot of a stripe's file: a 4096-byte header and one version of one block.
 //!
 //! The header says from which log position the log must be applied to this version, so that every
-//! block of a checkpoint may have its own. It also carries what recovery must know of the last
-//! complete checkpoint before this one: how many blocks it had (each of them must have a version
-//! that is at least as new) and where its redo began (what was added since is wholly in the log
+//! block of a checkpoint may have its own. It also carries recovery's knowledge of the last
+//! complete checkpoint before this one: the number of its blocks (each of them must have a version
+//! that is at least as new) and the start of its redo (blocks added since are wholly in the log
 //! from there). Both header and block are covered by CRC-32C.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -25,7 +25,7 @@ const CHECKSUM_AT: usize = 4;
 pub struct CompleteCheckpoint {
     /// Its number; 0: there was none yet.
     pub number: u64,
-    /// How many blocks it has.
+    /// The number of its blocks.
     pub blocks: u64,
     /// The start of a redo pass that has nothing but this checkpoint.
     pub redo_start: LogPosition,

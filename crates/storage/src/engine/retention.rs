@@ -1,8 +1,8 @@
-//! What a store keeps of a database's past: the bases that are wanted, and the log from the oldest of them on.
+//! The past of a database in a store: the wanted bases, and the log from the oldest of them on.
 //!
 //! The log goes up to a base, so there is always a copy with which a new directory begins; without a base nothing goes.
-//! Who needs what is deleted is told so, and begins anew from a base: a copy that did not follow for longer than the
-//! store keeps, for example.
+//! A process that needs a deleted part gets an error, and begins anew from a base: a copy that did not follow for
+//! longer than the store keeps, for example.
 
 use super::base::{of_bases, read_base, remove_base};
 use super::claiming::{impossible, stored_manifest};
@@ -13,7 +13,7 @@ use crate::remote_log::position::EntryPosition;
 use crate::remote_log::shell::{ask, ask_boundary, trim};
 use crate::remote_log::trim::Trimmed;
 
-/// What is to be kept.
+/// The past to keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeepInStore {
     /// At least so many bases, the newest; at least one.
@@ -22,19 +22,19 @@ pub struct KeepInStore {
     pub since: Option<u64>,
 }
 
-/// What was deleted.
+/// The deleted past.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Deleted {
     /// Bases, those without a head included.
     pub bases: u64,
     /// Entries of the log, and their bytes.
     pub log: Trimmed,
-    /// Where the past begins now; `None`: at the log's beginning, since there is no base.
+    /// The present beginning of the past; `None`: the log's beginning, since it has no base.
     pub from: Option<Known>,
 }
 
-/// How many bytes of log a store has from this entry on, and the number after the last of them: as its list says, which
-/// may be old.
+/// The bytes of log in a store from this entry on, and the number after the last of them: by its list, which may be
+/// old.
 ///
 /// # Errors
 /// The store's.

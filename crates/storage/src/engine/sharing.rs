@@ -1,12 +1,11 @@
 //! Opening a database that several processes share, without a server: the first process recovers it, the
 //! others join.
 //!
-//! The processes share memory (made by whoever runs transactions, not here) in which
-//! committed transactions leave their redo records, and in which the log's state lies ([`LogState`]).
-//! **Whoever waits first writes for all:** under a robust lock it takes everything that is published and
-//! not yet durable, and writes it as one commit group ([`crate::log::LogLeader`]). If it is killed at any
-//! instruction, the next holder of the lock writes that group again. One process at a time drives the
-//! work behind the log ([`super::Driver`], [`super::Election`]).
+//! The processes share memory (made by the code that runs transactions, not here). Committed transactions leave
+//! their redo records in it, and it has the log's state ([`LogState`]). **The first waiting process writes for
+//! all:** under a robust lock it takes everything that is published and not yet durable, and writes it as one commit
+//! group ([`crate::log::LogLeader`]). If it is killed at any instruction, the next holder of the lock writes that
+//! group again. One process at a time drives the work behind the log ([`super::Driver`], [`super::Election`]).
 //!
 //! The log, the backup and the manifest are those of every database, and so is recovery: such a directory opens with
 //! [`super::Engine`], and the other way round.
@@ -45,20 +44,19 @@
 //! ```
 //!
 //! Three advisory locks, all of which end with their holder:
-//! - `LOCK`, the one that every way of opening takes: whoever opens alone has it exclusively, the
-//!   processes that share have it shared. So they never meet, and each is told of the other by
-//!   [`OpenError::Locked`];
+//! - `LOCK`, the one of every way of opening: a process alone has it exclusively, the processes that share have it
+//!   shared. So they never meet, and each gets [`OpenError::Locked`] for the other;
 //! - `OPENING`, exclusive, held only while a process opens to share: one after the other. It is
 //!   waited for ([`lock_opening`]);
 //! - `CUSTODIAN`, see [`super::Election`].
 //!
-//! They belong to an opening of the file: a child that a process forks, and that does not run another
-//! program, keeps its parent's locks alive for as long as it lives.
+//! They belong to an opening of the file. A child that a process forks, and that does not run another program, keeps
+//! its parent's locks alive for as long as it lives.
 //!
-//! The first takes `LOCK` exclusively, recovers, makes the shared memory, and then makes its lock a
-//! shared one. That is not one step, so somebody may slip in between. Not another sharer, because of
-//! `OPENING`; but somebody who opens alone may, and then sharing fails with [`OpenError::Locked`]; if
-//! it even had closed again by then, the manifest's incarnation tells, and that is the same error.
+//! The first takes `LOCK` exclusively, recovers, makes the shared memory, and then makes its lock a shared one. That
+//! is not one step, so another process may slip in between. Not another sharer, because of `OPENING`. But a process
+//! that opens alone may, and then sharing fails with [`OpenError::Locked`]. If it even had closed again by then, the
+//! manifest's incarnation shows it, and that is the same error.
 
 use super::driver::Driver;
 use super::opening::{self, Ready, Writers};
@@ -98,20 +96,20 @@ pub struct FirstLock {
     incarnation: u32,
 }
 
-/// What the first process gets: the recovered database.
+/// The result for the first process: the recovered database.
 #[derive(Debug)]
 pub struct FirstOpening {
     /// The manifest, with the incarnation counted up for this opening.
     pub manifest: Manifest,
     /// The pages, recovered, in private memory.
     pub store: PageStore,
-    /// Where the log ends.
+    /// The log's end.
     pub end: LogPosition,
-    /// What recovery did.
+    /// Recovery's report.
     pub report: RecoveryReport,
     /// All of the database, wherever its parts are.
     pub disk: Arc<dyn Disk>,
-    /// What works behind the log, for this process's [`super::Election`].
+    /// The work behind the log, for this process's [`super::Election`].
     pub driver: Driver,
     /// The lock; [`FirstLock::share`] lets the others in.
     pub lock: FirstLock,
@@ -135,8 +133,8 @@ impl FirstLock {
     /// Lets the others in: the shared memory is ready.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if somebody who opens alone slipped in: this process has no lock any
-    /// more, and what it recovered may be out of date.
+    /// [`OpenError::Locked`] if a process that opens alone slipped in: this process has no lock any more, and its
+    /// recovered state may be out of date.
     pub fn share(mut self) -> Result<SharedLock, OpenError> {
         let shared = self.lock.share()?;
         if shared && Manifest::read(&*self.disk)?.incarnation == self.incarnation {
@@ -160,8 +158,8 @@ pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
 /// The caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
 ///
 /// # Errors
-/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::FollowersWhileShared`]; and what
-/// opening a database may give.
+/// [`OpenError::Locked`] if a process has it open alone; [`OpenError::FollowersWhileShared`]; and the errors of
+/// opening a database.
 pub fn open_first(
     disk: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -207,14 +205,13 @@ pub fn open_first(
     }))
 }
 
-/// Joins those who share the database. The caller holds [`lock_opening`], and compares the
-/// manifest's incarnation with [`LogState::incarnation`] of the shared memory that it finds: if
-/// they differ, the others went and somebody opened the database alone meanwhile. Then it drops the
-/// lock and begins again with [`open_first`]. If they are the same, it may go on even if the others
-/// went just now. The disk is all of the database, wherever its parts are.
+/// Joins those who share the database. The caller holds [`lock_opening`], and compares the manifest's incarnation
+/// with [`LogState::incarnation`] of the shared memory that it finds. If they differ, the others ended and a process
+/// opened the database alone meanwhile. Then it drops the lock and begins again with [`open_first`]. If they are the
+/// same, it may go on even if the others went just now. The disk is all of the database, wherever its parts are.
 ///
 /// # Errors
-/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::Absent`] if there is none.
+/// [`OpenError::Locked`] if a process has it open alone; [`OpenError::Absent`] if none exists.
 pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>), OpenError> {
     let lock = home
         .lock_shared(LOCK_FILE)?
@@ -231,12 +228,11 @@ pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>
     Ok((manifest, lock, disk))
 }
 
-/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
-/// lost: for the last of those who share the database, who closes it in order and still shares it.
+/// Records the durable log's end in the manifest, so that the next opening notices lost log before it. It is for the
+/// last of the sharing processes, which closes the database in order and still shares it.
 ///
 /// # Errors
-/// Those of the manifest. Nothing is lost then but this: the end that was recorded at the opening
-/// stays.
+/// The errors of the manifest. Nothing is lost then but this: the end that was recorded at the opening stays.
 pub fn record_end(
     disk: &Arc<dyn Disk>,
     _opening: &OpeningLock,

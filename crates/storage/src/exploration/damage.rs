@@ -1,5 +1,5 @@
-//! Damaged, cut and missing files: each is an error that names the file and the place, or harmless
-//! because the database can be had without it; never a panic, never other data.
+//! Damaged, cut and missing files. Each is an error that names the file and the place, or harmless
+//! because the database opens without it; never a panic, never other data.
 
 use super::lives::World;
 use crate::checkpoint::{CheckpointError, Progress, StripeLayout};

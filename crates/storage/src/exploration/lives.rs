@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const JOURNALS: u16 = 2;
 
-/// What a group did, for the model.
+/// A group's changes, for the model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     writes: Vec<(Address, Vec<u8>)>,
@@ -159,7 +159,7 @@ impl World {
         recover(&self.disk, &self.manifest(), options)
     }
 
-    /// What is on disk must be everything acknowledged, and nothing but what was submitted.
+    /// The disk must have everything acknowledged, and nothing but submitted data.
     pub(crate) fn check(&mut self, recovered: &Recovered, what: &str) {
         let groups = recovered.end.group as usize - 1;
         let acknowledged = self.model.acknowledged;
@@ -371,8 +371,8 @@ fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
     needed.min_by_key(|position| position.group).unwrap()
 }
 
-/// One seed: a life that ends by loss of power, then one that crashes at a step of the disk, then
-/// recovery (which may be cut off, too), and a last life. Returns whether the crash came.
+/// One seed. A life ends by loss of power, then one crashes at a step of the disk, then recovery
+/// (which may be cut off, too), and a last life. Returns whether the crash came.
 fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
     let mut world = World::create(seed, stripes);

@@ -12,10 +12,11 @@ use sardonyx_base::sync::futex::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 
-/// What a killed process unwinds with.
+/// The payload with which a killed process unwinds.
 pub(super) struct Killed;
 
-/// What a panic carries, for whoever caught it; but a process that was killed goes on unwinding.
+/// The message of a panic, for the code that caught it; a process that was killed continues to
+/// unwind.
 pub(crate) fn unless_killed(payload: Box<dyn Any + Send>) -> Box<dyn Any + Send> {
     match payload.is::<Killed>() {
         true => std::panic::resume_unwind(payload),
@@ -23,7 +24,7 @@ pub(crate) fn unless_killed(payload: Box<dyn Any + Send>) -> Box<dyn Any + Send>
     }
 }
 
-/// How much of its last operation a killed process had done.
+/// The done part of a killed process's last operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Death {
     /// Nothing.
@@ -38,7 +39,7 @@ impl Death {
     pub(super) const ALL: [Death; 3] = [Death::Before, Death::Amid, Death::After];
 }
 
-/// How long a process has to live.
+/// The remaining life of a process.
 #[derive(Debug)]
 pub(super) struct Span {
     /// Operations until it is killed; `None`: it is not.
@@ -71,14 +72,14 @@ impl Mortal {
 }
 
 impl Mortal {
-    /// Whether the process was killed.
+    /// True if the process was killed.
     pub(super) fn is_dead(&self) -> bool {
         self.span.lock().left == Some(0)
     }
 }
 
 impl Span {
-    /// Counts an operation. Whether it is the last.
+    /// Counts an operation. Returns the death if it is the last.
     fn is_over(span: &Mutex<Span>) -> Option<Death> {
         let mut span = span.lock();
         let left = span.left.as_mut()?;

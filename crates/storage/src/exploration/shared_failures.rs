@@ -1,5 +1,5 @@
-//! What a shared log refuses, and what it says of damage: nothing is written by what is refused, and
-//! every error of the disk names a file and an offset.
+//! The refusals of a shared log, and its errors of damage: a refused call writes nothing, and every
+//! error of the disk names a file and an offset.
 
 use super::shared_world::{Process, World};
 use crate::disk::{Disk, Faults};
@@ -48,7 +48,7 @@ fn a_group_that_finds_no_room_or_is_too_large_or_of_elsewhere_writes_nothing() {
         Err(SharedLogError::OtherIncarnation { expected: 77, .. })
     ));
     assert_eq!((world.simulated.steps(), life.state.end()), (steps, end));
-    // Two segments are prepared, and nobody prepares more.
+    // Two segments are prepared, and no more will be.
     let leader = &mut life.processes[1].leader;
     let mut written = 0;
     let error = loop {
@@ -155,7 +155,7 @@ fn i4_damage_of_what_the_driver_reads_names_the_file_and_the_offset() {
             .write_group(&life.state, 1, &[&pages(1)], tail)
             .unwrap();
     }
-    // In the middle of the second group, which stands behind the two blocks of the first.
+    // In the middle of the second group, which is behind the two blocks of the first.
     let file = segment_file(0);
     let offset = 2 * PAGE_SIZE as u64;
     world

@@ -1,6 +1,5 @@
-//! What a shared database lives through: processes killed at each of their operations, machines that
-//! crash at each of theirs, both, and every way of opening in turn; compared with the model after
-//! each recovery.
+//! The lives of a shared database. Processes are killed at each of their operations, machines crash at each
+//! of theirs, both happen, and every way of opening has its turn. Each recovery is compared with the model.
 
 use super::mortal::{Death, Mortal};
 use super::shared_world::World;
@@ -14,7 +13,7 @@ use crate::verify::verify;
 use sardonyx_base::random::Random;
 use std::sync::Arc;
 
-/// What happens in the middle life of an exploration.
+/// The events in the middle life of an exploration.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     killed_at: Option<u64>,
@@ -22,15 +21,15 @@ struct Fate {
     crash_at: Option<u64>,
 }
 
-/// What came of it.
+/// Its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Came {
     killed: bool,
     crashed: bool,
 }
 
-/// One seed: a life; a second one in which the process that opens first is killed at an operation,
-/// others go on, and the machine may crash; then recovery by everyone in turn.
+/// One seed: a life. Then a second one in which the process that opens first is killed at an operation,
+/// others continue, and the machine may crash. Then recovery by every process in turn.
 fn explore(seed: u64, fate: Fate) -> Came {
     let mut world = World::new(seed, format!("seed {seed}, {fate:?}"));
     let mut life = world.open_safely().unwrap();
@@ -130,8 +129,8 @@ fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
     assert!(u64::from(both) > seeds / 4, "{both} times both only");
 }
 
-/// A life in which a transaction larger than a segment is the only thing that happens, and whoever writes it
-/// is killed at an operation, or the machine crashes; the others write it again, and go on.
+/// A life with nothing but a transaction larger than a segment. Its writer is killed at an operation, or the
+/// machine crashes; the others write it again, and continue.
 fn explore_spanning(seed: u64, fate: Fate) -> Came {
     let mut world = World::new(seed, format!("spanning, seed {seed}, {fate:?}"));
     let mut life = world.open_safely().unwrap();
@@ -274,8 +273,8 @@ fn i9_processes_that_all_die_young_lose_nothing_and_log_nothing_twice() {
     assert!(killed > 400, "{killed} killed only");
 }
 
-/// After a failed sync the machine still shows what it could not write. Whoever opens the database next
-/// finds that, and goes on; then the power is cut.
+/// After a failed sync the machine still shows what it could not write. The next process that opens the
+/// database finds that, and continues; then the power is cut.
 fn reopened_on_the_same_machine_until_a_cut(world: &mut World) {
     world.faulty = false;
     world.next_process();

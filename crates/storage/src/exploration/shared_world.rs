@@ -1,6 +1,6 @@
-//! A small shared database on the simulated disk: several processes that may be killed at any of
-//! their operations on the disk, a machine that may crash at any of them, and a model of everything
-//! that was submitted and acknowledged, with which every recovery is compared.
+//! A small shared database on the simulated disk. Several processes may be killed at any of their
+//! operations on the disk, and the machine may crash at any of them. Every recovery is compared with
+//! a model of everything that was submitted and acknowledged.
 //!
 //! A process's *ring* is the model's list of transactions itself: the tail that is published with
 //! the log's end is a number of transactions. Each transaction is counted by the log and most append
@@ -22,7 +22,7 @@ use sardonyx_base::random::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// What one transaction did.
+/// One transaction's changes.
 #[derive(Clone, Debug, Default)]
 struct Change {
     writes: Vec<(Address, Vec<u8>)>,
@@ -60,11 +60,11 @@ pub(super) struct World {
     pub acknowledged: usize,
     pages: u64,
     pub what: String,
-    /// The disk was told to fail: errors are expected.
+    /// The disk has planted faults: errors are expected.
     pub faulty: bool,
     /// Drivers that failed.
     pub failed_drivers: u32,
-    /// Whoever joins is killed within so many operations.
+    /// A joining process is killed within so many operations.
     pub mortal_within: Option<u64>,
     /// Processes that were killed after they joined.
     pub killed: u32,
@@ -130,7 +130,7 @@ impl World {
         self.simulated = self.simulated.restart(faults);
     }
 
-    /// All processes are gone; the machine goes on.
+    /// All processes have ended; the machine continues.
     pub(super) fn next_process(&mut self) {
         self.simulated = self.simulated.next_process(Faults::default());
     }
@@ -215,11 +215,11 @@ impl World {
         Ok(())
     }
 
-    /// What was recovered, and made stable, must be everything acknowledged, each once, and nothing
-    /// but what was submitted.
+    /// The recovered and stable data must be everything acknowledged, each once, and nothing but
+    /// submitted data.
     fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
         self.compare(transactions, pages);
-        // What is beyond the recovered end is lost for good; what is before it is now durable.
+        // Changes beyond the recovered end are lost for good; those before it are now durable.
         self.changes.truncate(transactions);
         self.acknowledged = transactions;
     }
@@ -427,7 +427,7 @@ impl World {
         }
     }
 
-    /// Errors are expected from a machine that has crashed or a disk that was told to fail.
+    /// Errors are expected from a crashed machine or a disk with planted faults.
     fn over(&self, error: &dyn std::error::Error) -> Over {
         let expected = self.simulated.has_crashed() || self.faulty;
         assert!(expected, "{}: {error}", self.what);
@@ -446,7 +446,7 @@ impl World {
         let here = &mut life.processes[process];
         let result = mortal_part(|| part(here, state));
         if result.is_none() {
-            // Its locks go with it. Whoever survives has the others.
+            // Its locks go with it. The surviving processes have the others.
             drop(life.processes.remove(process));
             self.killed += 1;
             let _ = self.join(life);

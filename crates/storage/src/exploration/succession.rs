@@ -1,12 +1,12 @@
-//! One process after another on the same machine, and only then a power cut: a process is killed at
-//! any of its operations, or gives up because a sync failed; the next one finds what the system's
-//! cache shows, goes on and acknowledges; and then the cut takes all that nobody made stable.
+//! One process after another on the same machine, and only then a power cut. A process is killed at any
+//! of its operations, or gives up because a sync failed. The next one finds the state in the system's
+//! cache, continues and acknowledges. Then the cut takes everything that was not made stable.
 
 use super::lives::World;
 use crate::disk::Faults;
 use sardonyx_base::random::Random;
 
-/// What ends the first process that matters.
+/// The end of the first process.
 #[derive(Clone, Copy, Debug)]
 enum End {
     KilledAt(u64),
@@ -79,7 +79,7 @@ fn explore(seed: u64, stripes: u32, end: End) -> bool {
 }
 
 /// Explores every end of this kind until one does not come, for each seed (`SARDONYX_SEEDS` of them, if
-/// that is set); all failures together, so that one sees how many they are.
+/// that is set). It reports all failures together, so that their number is visible.
 fn explore_all(seeds: u64, end: fn(u64) -> End, at_least: u64) {
     let seeds = super::seeds(seeds);
     let (mut runs, mut failures) = (0, Vec::new());

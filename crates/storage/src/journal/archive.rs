@@ -1,9 +1,9 @@
 //! Finding and reading the archive's chunks.
 //!
-//! A file's chunks follow one another; the file ends, as far as it is believed, at the first place
-//! where no whole chunk of this database stands that continues the one before: same identity, next
-//! number, from where that one ended. Behind it there may be stale chunks of before a crash; they
-//! either continue, and then they hold exactly the rows that belong there, or are not believed.
+//! A file's chunks follow one another. The valid part of a file ends at the first place without a whole chunk
+//! of this database that continues the one before: same identity, next number, from the end of that one. Behind
+//! it there may be stale chunks of before a crash; they either continue, and then they hold exactly the rows
+//! that belong there, or are not believed.
 
 use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader};
 use super::{JOURNAL_DIRECTORY, JournalError, journal_file, number_of_file};
@@ -26,7 +26,7 @@ pub fn files(disk: &dyn Disk) -> Result<Vec<u64>, JournalError> {
     Ok(numbers)
 }
 
-/// What is at a place in a file.
+/// The content of a place in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChunkState {
     /// A whole chunk.
@@ -71,7 +71,7 @@ impl ArchiveFile {
         Ok(self.file.len()?)
     }
 
-    /// The header of this database's chunk that stands at `offset`, if there is one; the chunk may be torn.
+    /// The header of this database's chunk at `offset`, if it has one; the chunk may be torn.
     fn header_at(
         &self,
         offset: u64,
@@ -84,7 +84,7 @@ impl ArchiveFile {
         Ok(header.filter(|header| header.identity == self.identity))
     }
 
-    /// Judges what stands at `offset`. If it is a whole chunk, `buffer` starts with it.
+    /// Judges the bytes at `offset`. If it is a whole chunk, `buffer` starts with it.
     pub fn chunk_at(
         &self,
         offset: u64,
@@ -92,7 +92,7 @@ impl ArchiveFile {
     ) -> Result<ChunkState, JournalError> {
         let rest = self.file.len()?.saturating_sub(offset);
         let wanted = READ_BYTES.min(rest.next_multiple_of(DIRECT_ALIGNMENT as u64) as usize);
-        // What the buffer holds is not cleared: only what was read is looked at.
+        // The buffer's content is not cleared: only the bytes read are used.
         buffer.truncate(wanted.min(buffer.len()));
         buffer.extend_zeroed(wanted);
         let mut read = self.file.read_at(offset, buffer)?;
@@ -134,22 +134,21 @@ pub fn payload<'a>(header: &ChunkHeader, buffer: &'a [u8]) -> &'a [u8] {
     &buffer[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + header.payload_bytes as usize]
 }
 
-/// Where the archive ends, as far as it is believed.
+/// The end of the archive's valid part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArchiveEnd {
     /// The file that the next chunk goes to.
     pub file: u64,
-    /// Where in it.
+    /// The place in it.
     pub offset: u64,
     /// The next chunk's number.
     pub next_chunk: u64,
     /// The rows of all groups before here are there.
     pub position: LogPosition,
-    /// What stands where the next chunk was looked for, if not a file's end: what a crash tore, or
-    /// damage.
+    /// The bytes at the place where the next chunk was expected, if not a file's end: torn by a crash, or
+    /// damaged.
     pub stop: Option<Stop>,
-    /// Where in the file the first chunk starts that no later one knew durable; `offset` if there is
-    /// none.
+    /// The start in the file of the first chunk that no later one knew durable; `offset` if none is.
     unproved: u64,
 }
 
@@ -158,7 +157,7 @@ pub struct ArchiveEnd {
 pub struct Stop {
     /// The file's number.
     pub file: u64,
-    /// Where in it, in bytes.
+    /// The place in it, in bytes.
     pub offset: u64,
     /// Why it is no chunk.
     pub reason: &'static str,
@@ -244,9 +243,9 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
     })
 }
 
-/// Makes stable what [`find_end`] found: its writer may have been killed before it did so, and whoever
-/// goes on takes it for durable. The files before the last are. Its sync may have failed, and another
-/// one need not help then, so the chunks that no later one knew durable are written again.
+/// Makes the result of [`find_end`] stable: its writer may have been killed before it did so, and this process
+/// takes it for durable. The files before the last are. Its sync may have failed, and another one need not help
+/// then, so the chunks that no later one knew durable are written again.
 pub(crate) fn make_stable(disk: &dyn Disk, end: &ArchiveEnd) -> Result<(), DiskError> {
     if end.position == LogPosition::START {
         return Ok(());
@@ -282,7 +281,7 @@ pub struct ArchiveReader {
     offset: u64,
     /// The end of what was read.
     end: Option<ArchiveEnd>,
-    /// What stopped the reading, if not a file's end.
+    /// The place that stopped the reading, if not a file's end.
     stop: Option<Stop>,
     /// Of chunks whose groups are all before this one, only the headers are read.
     skip_before: u64,
@@ -341,7 +340,7 @@ impl ArchiveReader {
         Ok(())
     }
 
-    /// Whether files that this reader has not read, or not to its end, were removed as too old.
+    /// True if files that this reader has not read, or not to its end, were removed as too old.
     ///
     /// # Errors
     /// The disk's.
@@ -408,7 +407,7 @@ impl ArchiveReader {
     /// chunk of a file is, since it may be torn.
     ///
     /// # Errors
-    /// Those of [`ArchiveReader::next_chunk`].
+    /// The errors of [`ArchiveReader::next_chunk`].
     pub(super) fn next_header(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
         if let Some(file) = &self.file {
             let header = file.header_at(self.offset, &mut self.buffer)?;
@@ -425,8 +424,8 @@ impl ArchiveReader {
         self.next_chunk()
     }
 
-    /// Whether the next file begins with the chunk that is next. A file is synced whole before the
-    /// next one is begun, so if a later file has a chunk, what is not here is damaged.
+    /// True if the next file begins with the next chunk. A file is synced whole before the next one is begun,
+    /// so if a later file has a chunk, what is not here is damaged.
     fn next_file_continues(&mut self) -> Result<bool, JournalError> {
         for &number in self.files.as_slice() {
             let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
@@ -481,7 +480,7 @@ impl ArchiveReader {
         self.end.map_or(LogPosition::START, |end| end.position)
     }
 
-    /// What stopped the reading, if not the last file's end.
+    /// The place that stopped the reading, if not the last file's end.
     pub fn stop(&self) -> Option<Stop> {
         self.stop
     }

@@ -1,12 +1,11 @@
-//! Writing the archive: journal records are gathered from the groups that the checkpointer applies,
-//! and written a chunk of about a mebibyte at a time, without waiting; [`Archiver::sync`] makes them
-//! durable, once per checkpoint.
+//! Writing the archive. Journal records are gathered from the groups that the checkpointer applies, and written
+//! a chunk of about a mebibyte at a time, without waiting. [`Archiver::sync`] makes them durable, once per
+//! checkpoint.
 //!
-//! Invariants: chunks begin and end between groups; [`Archiver::durable_end`] moves only after a
-//! sync; a file is synced whole before the next one is begun; memory is bounded by a chunk and the
-//! largest group (I10). While the disk has no room, chunks wait in memory, at most what the log has
-//! of rows: it is not freed before they are durable here (I6). A write that failed for want of room
-//! is done again whole, at the same place.
+//! Invariants: chunks begin and end between groups. [`Archiver::durable_end`] moves only after a sync. A file
+//! is synced whole before the next one is begun. Memory is bounded by a chunk and the largest group (I10).
+//! While the disk has no room, chunks wait in memory, at most what the log has of rows: it is not freed before
+//! they are durable here (I6). A write that failed for want of room is done again whole, at the same place.
 
 use super::archive::{ArchiveEnd, ArchiveFile, files};
 use super::chunk::chunk_bytes_on_disk;
@@ -25,7 +24,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// A file is not extended beyond this length, unless one chunk is longer.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// Where little is kept, files are not shorter than this, unless a process ends.
+/// If little is kept, files are not shorter than this, unless a process ends.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
 /// Whole files are removed: so many have about what is to be kept.
@@ -43,7 +42,7 @@ pub struct Archiver {
     file: Option<Box<dyn DiskFile>>,
     /// Files before the current one, oldest first, and their lengths; known once a file is open.
     older: VecDeque<(u64, u64)>,
-    /// Where the next chunk goes, and from which position its rows are.
+    /// The place of the next chunk, and the position from which its rows are.
     end: ArchiveEnd,
     /// Chunks that are complete and not written yet, the oldest first.
     waiting: VecDeque<Chunk>,
@@ -52,7 +51,7 @@ pub struct Archiver {
     /// A buffer for the next one.
     spare: Option<AlignedBuffer>,
     gathered: LogPosition,
-    /// Where the section of the current group starts in the chunk's buffer.
+    /// The start of the current group's section in the chunk's buffer.
     section: Option<usize>,
     durable: LogPosition,
     /// The chunks before this one are durable.
@@ -248,7 +247,7 @@ impl Archiver {
         Ok(())
     }
 
-    /// The current file, opened if it was not. What it holds is stable, since recovery made it so
+    /// The current file, opened if it was not. Its content is stable, since recovery made it so
     /// ([`super::archive::make_stable`]); the name of one that is made now becomes so.
     fn open_file(&mut self) -> Result<&dyn DiskFile, DiskError> {
         if self.file.is_none() {

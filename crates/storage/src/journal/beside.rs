@@ -1,6 +1,6 @@
-//! The end of a log that another process writes to, for readers of its journals that may show nothing which a power cut
-//! takes back: the end that the writer publishes ([`DurableEnd`]), or the one that the manifest has from the
-//! last opening or closing, if that is later or nothing is published.
+//! The end of a log that another process writes to, for readers of its journals, which may show nothing that a power
+//! cut takes back. It is the end that the writer publishes ([`DurableEnd`]), or that of the manifest from the last
+//! opening or closing, if that is later or nothing is published.
 //!
 //! A look without news reads a block.
 
@@ -10,7 +10,7 @@ use crate::log::published::DurableEnd;
 use crate::manifest::Manifest;
 use std::sync::Arc;
 
-/// Where a log ends that another process writes to.
+/// The end of a log that another process writes to.
 #[derive(Debug)]
 pub struct LogEndBeside {
     disk: Arc<dyn Disk>,

@@ -1,8 +1,8 @@
 //! A chunk of the archive: a header, then the journal records of a range of groups, then zeroes up
 //! to a multiple of 4096.
 //!
-//! The payload is a sequence of sections, one for each group that has rows: the group's LSN, number
-//! and first transaction, the section's length, and the records as they stand in the log.
+//! The payload is a sequence of sections, one for each group that has rows. A section has the group's LSN,
+//! number and first transaction, the section's length, and the records in the form of the log.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -35,7 +35,7 @@ pub struct ChunkHeader {
     pub from: LogPosition,
     /// … to here.
     pub to: LogPosition,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
     /// Bytes of sections.
     pub payload_bytes: u32,
@@ -90,7 +90,7 @@ impl ChunkHeader {
         })
     }
 
-    /// Whether these are the chunk's sections.
+    /// True if these are the chunk's sections.
     pub fn payload_is_valid(&self, payload: &[u8]) -> bool {
         payload.len() == self.payload_bytes as usize
             && crc32c::crc32c(payload) == self.payload_checksum
@@ -107,7 +107,7 @@ pub(super) struct SectionHead {
 }
 
 impl SectionHead {
-    /// Where in the head the length of the section's records stands.
+    /// The place in the head of the length of the section's records.
     pub const RECORDS_BYTES_AT: usize = 24;
 
     pub fn encode(&self) -> [u8; SECTION_HEAD_BYTES] {
@@ -130,10 +130,10 @@ impl SectionHead {
     }
 }
 
-/// Where a row was written.
+/// The place of a row's writing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RowPlace {
-    /// Where the row's group starts in the log.
+    /// The start of the row's group in the log.
     pub lsn: Lsn,
     /// The group's number.
     pub group: u64,
@@ -143,15 +143,15 @@ pub struct RowPlace {
     pub row: u32,
 }
 
-/// A row that a cursor found: its group, its journal, and where it stands in the bytes.
+/// A row that a cursor found: its group, its journal, and its place in the bytes.
 pub(super) type Found = (RowPlace, u16, std::ops::Range<usize>);
 
 /// A cursor over the rows of one journal, or of all, in a chunk's sections or in a group's records. It keeps
-/// offsets instead of a borrow, so that whoever owns the bytes can own the cursor too.
+/// offsets instead of a borrow, so that the owner of the bytes can own the cursor too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowCursor {
     journal: Option<u16>,
-    /// Where the next record starts in the bytes, and where its section's records end.
+    /// The start of the next record in the bytes, and the end of its section's records.
     next: usize,
     section_end: usize,
     /// The section's group, and the number of the next row in it.
@@ -175,7 +175,7 @@ impl RowCursor {
         }
     }
 
-    /// Over the records of one group, as they stand in the log.
+    /// Over the records of one group, in the form of the log.
     pub fn over_group(journal: Option<u16>, place: RowPlace, bytes: usize) -> Self {
         RowCursor {
             journal,

@@ -1,4 +1,4 @@
-//! What can go wrong with the journal's archive.
+//! Errors of the journal's archive.
 
 use super::JournalPosition;
 use crate::disk::DiskError;
@@ -22,9 +22,9 @@ pub enum JournalError {
     Damaged {
         /// The file.
         file: String,
-        /// Where the chunk starts, in bytes.
+        /// The start of the chunk, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         reason: &'static str,
         /// The rows lost begin here.
         from: Lsn,
@@ -34,9 +34,9 @@ pub enum JournalError {
     Record {
         /// The file.
         file: String,
-        /// Where the chunk starts, in bytes.
+        /// The start of the chunk, in bytes.
         offset: u64,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: RecordError,
     },
@@ -67,7 +67,7 @@ pub enum JournalError {
          begin there, or keep more of the archive"
     )]
     Removed {
-        /// Where reading was to begin.
+        /// The place at which reading was to begin.
         from: JournalPosition,
         /// The oldest group whose rows are kept.
         oldest: u64,
@@ -78,7 +78,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Whether the same operation may be tried again later ([`DiskError::may_be_tried_again`]).
+    /// True if the same operation may be tried again later ([`DiskError::may_be_tried_again`]).
     pub fn may_be_tried_again(&self) -> bool {
         matches!(self, JournalError::Disk(error) if error.may_be_tried_again())
     }

@@ -1,6 +1,6 @@
-//! Readers of a journal while it is written, archived, freed from the log and removed from the
-//! archive, interleaved by a seed (I13): they are given every row once and in order, or are told that
-//! they were overtaken; and who writes never waits for one.
+//! Readers of a journal while it is written, archived, freed from the log and removed from the archive,
+//! interleaved by a seed (I13). They get every row once and in order, or an error that they were overtaken;
+//! and the writer never waits for one.
 
 use super::archive::ArchiveEnd;
 use super::{Archiver, JournalError, JournalPosition, JournalReader, Retention, RowRange};
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// Writes a group. At the log's limit, what is archived is freed, whoever reads it.
+    /// Writes a group. At the log's limit, archived log is freed in spite of its readers.
     fn write(&mut self) {
         while self.segments.prepared_end() <= self.sequencer.next().lsn {
             if self.segments.prepare_next().unwrap() == Prepared::NoRoom {
@@ -225,7 +225,7 @@ fn i13_a_reader_below_which_the_archive_is_removed_is_told_so() {
             world.go_on();
         }
         let (rows, ended, end) = world.read(None);
-        // Whatever it was given stands together; if it came to the end, with nothing behind it.
+        // Its rows are consecutive; if it came to the end, with nothing behind it.
         let expected = world.expected(None, end);
         let first = expected
             .windows(rows.len().max(1))
@@ -286,7 +286,7 @@ fn i13_who_begins_at_a_row_that_was_removed_is_told_so() {
         match ended {
             Ok(()) => assert!(rows == expected, "seed {seed}: {start}"),
             Err(JournalError::Removed { from, oldest }) => {
-                // What it was given before, it was given in order.
+                // It got its earlier rows in order.
                 assert!(
                     expected.starts_with(&rows) && oldest > start.group,
                     "seed {seed}"

@@ -43,7 +43,7 @@ use std::str::FromStr;
 /// The directory of the archive.
 pub const JOURNAL_DIRECTORY: &str = "journal";
 
-/// How much of the journals' archive is kept.
+/// The amount of the journals' archive to keep.
 ///
 /// A database that kept nothing cannot begin to keep an archive later, unless its log still
 /// reaches back to its start.

@@ -2,12 +2,12 @@
 //! them.
 //!
 //! Forward it is a [`JournalReader`] that begins at the first position. Backward the range is cut into
-//! stretches, each a chunk of the archive or a piece of the log: of the archive's chunks only the headers
+//! stretches, each a chunk of the archive or a piece of the log. Of the archive's chunks only the headers
 //! are read for that, of the log, which is bounded, all. Then the stretches are read from the last one on,
 //! each forward and whole, and its rows are given in reverse.
 //!
-//! A range is a guest like the reader (I13): it holds nothing back, and is told if rows are removed before
-//! it has read them.
+//! A range is a guest like the reader (I13): it holds nothing back, and gets an error if rows are removed
+//! before it has read them.
 
 use super::chunk::RowPlace;
 use super::reader::{JournalReader, open_archive};
@@ -42,7 +42,7 @@ pub struct RowRange {
 pub struct OwnedRow {
     /// The journal's number.
     pub journal: u16,
-    /// Where it was written.
+    /// The place of its writing.
     pub place: RowPlace,
     /// The row.
     pub bytes: Vec<u8>,
@@ -106,8 +106,8 @@ impl RowRange {
     /// The next row from the front, or `None` if there is none left.
     ///
     /// # Errors
-    /// Those of [`JournalReader::next_row`]; [`JournalError::Removed`] if the range begins before the rows
-    /// that are kept.
+    /// The errors of [`JournalReader::next_row`]; [`JournalError::Removed`] if the range begins before the
+    /// kept rows.
     pub fn next_row(&mut self) -> Result<Option<OwnedRow>, JournalError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl RowRange {
     /// The next row from the back, or `None` if there is none left.
     ///
     /// # Errors
-    /// Those of [`RowRange::next_row`].
+    /// The errors of [`RowRange::next_row`].
     pub fn next_row_back(&mut self) -> Result<Option<OwnedRow>, JournalError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -222,7 +222,7 @@ impl RowRange {
         self.before_group.map_or(end, |before| end.min(before))
     }
 
-    /// Those in the archive, and where the archive ends.
+    /// The stretches in the archive, and the archive's end.
     fn archived(&self) -> Result<(Backward, LogPosition), JournalError> {
         let mut archive = open_archive(&self.disk, &self.manifest, self.rest.start)?;
         let mut backward = Backward::default();
@@ -245,7 +245,7 @@ impl RowRange {
         Ok((backward, archive.position()))
     }
 
-    /// Those in the log, from where the archive ends.
+    /// The stretches in the log, from the archive's end.
     fn logged(&self, from: LogPosition, stretches: &mut Vec<Stretch>) -> Result<(), JournalError> {
         if from.group >= self.end_group() {
             return Ok(());

@@ -1,10 +1,10 @@
 //! The rows of one journal, or of all, oldest first: from the archive, then from the log behind it.
 //!
-//! A reader is a guest (I13): of a database that is open it holds nothing back. The log may be freed
-//! under it, and its segments written anew, while it reads; that is noticed, since what stands in a
-//! segment says where it belongs (I5) and has a checksum. The log is freed only when the archive has
-//! its rows, durably (I6), so the reader goes on there, after the rows that it has given, and comes
-//! back to the log at the archive's end.
+//! A reader is a guest (I13): of a database that is open it holds nothing back. The log may be freed under
+//! it, and its segments written anew, while it reads. That is noticed, since the groups in a segment name
+//! their place (I5) and have checksums. The log is freed only when the archive has its rows, durably (I6). So
+//! the reader continues there, after the rows that it has given, and comes back to the log at the archive's
+//! end.
 
 use super::archive::ArchiveReader;
 use super::chunk::{ChunkHeader, Found, RowCursor, RowPlace};
@@ -51,7 +51,7 @@ pub struct JournalReader {
     group_rows: Option<RowCursor>,
 }
 
-/// Where the next row stands.
+/// The place of the next row.
 enum Next {
     /// In the chunk that was read last.
     Archive(ChunkHeader, Found),
@@ -90,17 +90,16 @@ impl JournalReader {
         })
     }
 
-    /// Reads while the database is open and written to: these are its log's segments, and
-    /// `before_group` is the first group that is not known to be durable. Nothing is held back;
-    /// between two rows, or within a call of [`JournalReader::next_row`], anything may be committed,
-    /// also by whoever reads.
+    /// Reads while the database is open and written to: these are its log's segments, and `before_group` is
+    /// the first group that is not known to be durable. Nothing is held back: between two rows, or within a
+    /// call of [`JournalReader::next_row`], anything may be committed, also by the reading thread.
     pub fn while_written(mut self, segments: &Arc<Segments>, before_group: u64) -> Self {
         self.segments = Some(segments.clone());
         self.before_group = Some(before_group);
         self
     }
 
-    /// Reads no row before a position. What lies before it is not looked at more than is needed to find it.
+    /// Reads no row before a position. Rows before it are examined only as far as needed to find it.
     ///
     /// # Errors
     /// The disk's. When rows are read: [`JournalError::Removed`] if rows from there on were removed.
@@ -110,7 +109,7 @@ impl JournalReader {
         Ok(self)
     }
 
-    /// Where in the log the first group stands whose rows are read, known from an earlier reading; so the log
+    /// The place in the log of the first group whose rows are read, known from an earlier reading. So the log
     /// before it is not read, if that group is still in the log.
     pub(super) fn with_log_from(mut self, position: LogPosition) -> Self {
         self.read_to = position;
@@ -120,8 +119,8 @@ impl JournalReader {
     /// The next row, or `None` at the end.
     ///
     /// # Errors
-    /// What the disk, a damaged archive or a damaged log may give; [`JournalError::Overtaken`] if
-    /// rows were removed that were not read yet.
+    /// Errors: of the disk, of a damaged archive or a damaged log; [`JournalError::Overtaken`] if unread rows
+    /// were removed.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, JournalError> {
         let (bytes, (place, journal, range)) = match self.find_next()? {
             Some(Next::Archive(header, found)) => (self.archive.payload(&header), found),
@@ -186,7 +185,7 @@ impl JournalReader {
         }
     }
 
-    /// Whether the log is there from a position on, as far as that is known.
+    /// True if the log exists from a position on, as far as that is known.
     fn is_kept(&self, from: LogPosition) -> bool {
         let segments = self.segments.as_ref();
         segments.is_none_or(|segments| segments.keeps(from))
@@ -261,7 +260,7 @@ impl JournalReader {
                         oldest: header.from.group,
                     });
                 }
-                // The rows between what was read from the log and the oldest that is kept are gone.
+                // The rows between those read from the log and the oldest kept ones are removed.
                 Ok(Some(header))
                     if self.read_to != LogPosition::START
                         && header.from.group > self.read_to.group.max(position.group) =>

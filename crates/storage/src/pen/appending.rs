@@ -1,4 +1,4 @@
-//! What the holder of the pen does with it: asks for room, appends records, ends transactions.
+//! The acts of the pen's holder: it asks for room, appends records, ends transactions.
 
 use crate::checkpoint::CheckpointStage;
 use crate::log::open_group::OpenGroup;
@@ -44,7 +44,7 @@ impl<'h> Appending<'h> {
         // The group handed over moves the log's place on, maybe into a segment of its own.
         while !self.is_admitted(admission) {
             log.check()?;
-            // What waits in the group must not wait for room as well.
+            // Transactions that wait in the group must not wait for room as well.
             log.hand_over(self.open);
             let (next, last) = (self.open.next(), self.open.last_group());
             log.room().wait_for_room(admission, next, checkpoint, || {
@@ -57,7 +57,7 @@ impl<'h> Appending<'h> {
         Ok(())
     }
 
-    /// Where records are appended.
+    /// The builder to which records are appended.
     #[inline]
     pub fn builder(&mut self) -> &mut GroupBuilder {
         self.open.builder()
@@ -84,7 +84,7 @@ impl<'h> Appending<'h> {
         self.log.process()
     }
 
-    /// Where the open group goes.
+    /// The place of the open group.
     pub fn position(&self) -> LogPosition {
         self.open.next()
     }

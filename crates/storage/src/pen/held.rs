@@ -1,4 +1,4 @@
-//! The pen in somebody's hand, and how it is let go of.
+//! The pen of a holder, and its release.
 
 use super::{Appending, Holder, Pen, checkpoint_step};
 use crate::checkpoint::CheckpointStage;
@@ -10,11 +10,10 @@ use sardonyx_base::sync::MutexGuard;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The pen, for as long as this lives; gives access to the appender's state. Dropping it lets go, and
-/// leaves what was appended in the open group for the next who forces or hands on.
-// The order of the fields is that in which they are dropped: first the panic is told and the holder
-// forgotten, then the lock is given back, and then a group is looked for. It is small, since a transaction
-// moves it a few times.
+/// The pen, for as long as this lives; gives access to the appender's state. Dropping it releases the pen, and leaves
+/// the appended records in the open group for the next thread that forces or hands on.
+// The order of the fields is that in which they are dropped. First the panic is reported and the holder forgotten, then
+// the lock is released, and then a group is looked for. It is small, since a transaction moves it a few times.
 pub struct Held<'p, A> {
     hand: Hand<'p>,
     open: MutexGuard<'p, OpenGroup>,
@@ -26,14 +25,14 @@ pub struct Held<'p, A> {
 /// Says whose the pen is.
 struct Hand<'p> {
     log: &'p LogWriter,
-    /// Whether the thread was panicking already when it got the pen.
+    /// True if the thread was panicking already when it got the pen.
     was_panicking: bool,
 }
 
-/// If somebody looked for a group meanwhile, and could not have it, looks in its place when dropped.
+/// If a thread looked for a group meanwhile, and could not have it, looks in its place when dropped.
 struct TurnedAway<'p>(&'p LogWriter);
 
-/// What is left to do after letting go of the pen: if nothing else, it is done when this is dropped.
+/// The remaining work after releasing the pen: if nothing else does it, dropping this does.
 #[must_use = "the caller may want to wait"]
 pub struct LetGo<'p> {
     log: &'p LogWriter,
@@ -75,8 +74,8 @@ impl<'p, A> Held<'p, A> {
             checkpoint: &self.pen.checkpoint,
             open: &mut self.open,
         };
-        // SAFETY: the guard of the log's open group is in `self`, which is borrowed exclusively: nobody
-        // else has a reference to the appender of any pen of this log.
+        // SAFETY: the guard of the log's open group is in `self`, which is borrowed exclusively. No other reference to
+        // the appender of any pen of this log exists.
         (unsafe { &mut *self.pen.appender.get() }, appending)
     }
 
@@ -114,8 +113,8 @@ impl<'p, A> Held<'p, A> {
         }
     }
 
-    /// Lets go; what was appended is written as soon as the disk is free. Without threads of the engine's
-    /// nobody is there to do so, and it is written when there is much of it, or when somebody waits.
+    /// Releases the pen; the appended records are written as soon as the disk is free. Without threads of the engine,
+    /// they are written when they are many, or when a caller waits.
     #[inline]
     pub fn hand_on(mut self) {
         let log = self.hand.log;
@@ -133,10 +132,10 @@ impl<'p, A> Held<'p, A> {
         self.hand.log.hand_over(&mut self.open);
     }
 
-    /// Lets go, and has what was appended written by the caller, who waits for this group to be durable.
+    /// Releases the pen; the caller, which waits for this group to be durable, writes the appended records.
     ///
     /// # Errors
-    /// What poisoned the log: the fate of what was appended is unknown (I7).
+    /// The error that poisoned the log: the fate of the appended records is unknown (I7).
     #[inline]
     pub fn force(self, group: u64) -> Result<(), LogError> {
         self.let_go_to_force().force(group)
@@ -154,8 +153,8 @@ impl<'p, A> Held<'p, A> {
         }
     }
 
-    /// Lets go, and has what was appended written, whatever the policy of groups. Returns the last group
-    /// with a transaction.
+    /// Releases the pen, and has the appended records written, under any policy of groups. Returns the last group with
+    /// a transaction.
     pub fn close_group(self) -> u64 {
         let group = self.open.last_group();
         self.close_group_at();
@@ -172,7 +171,7 @@ impl<'p, A> Held<'p, A> {
         end
     }
 
-    /// Lets go, and writes the open group as it is, also without transactions.
+    /// Releases the pen, and writes the open group as it is, also without transactions.
     pub(super) fn force_empty_group(mut self) -> Result<(), LogError> {
         let log = self.hand.log;
         let mark = log.seal(&mut self.open);
@@ -255,7 +254,7 @@ impl Drop for Hand<'_> {
 }
 
 impl Hand<'_> {
-    /// Nobody knows what is half done, so nothing more is acknowledged (I7).
+    /// The state of its work is unknown, so nothing more is acknowledged (I7).
     #[cold]
     fn panicked(&self) {
         let message = "it panicked while it had the right to append";
@@ -268,8 +267,8 @@ impl<A> Deref for Held<'_, A> {
 
     #[inline]
     fn deref(&self) -> &A {
-        // SAFETY: the guard of the log's open group is in `self`, which is borrowed: nobody else has an
-        // exclusive reference to the appender.
+        // SAFETY: the guard of the log's open group is in `self`, which is borrowed: no exclusive reference to the
+        // appender exists elsewhere.
         unsafe { &*self.pen.appender.get() }
     }
 }

@@ -1,11 +1,11 @@
-//! Who holds the pen, so that a thread that would wait for itself is told.
+//! The holder of the pen, so that a thread that would wait for itself gets an error.
 //!
-//! Code that the engine runs may hold a reference to the database: a transaction's code, and on the
-//! engine's threads a procedure's check, a waker, and the drop of a value. If it calls the database it
-//! would wait for its own end; it is told so instead ([`LogError::Nested`]).
+//! Code that the engine runs may hold a reference to the database: a transaction's code. On the engine's
+//! threads these are a procedure's check, a waker, and the drop of a value. If it calls the database it
+//! would wait for its own end; it gets an error instead ([`LogError::Nested`]).
 //!
-//! A child that the program forks has the pen as it was at that moment, perhaps held by a thread that is
-//! not there: it is told so before it looks ([`LogError::Forked`]).
+//! A child that the program forks has the pen as it was at that moment, perhaps held by a thread that
+//! does not exist. It gets an error before it looks ([`LogError::Forked`]).
 
 use crate::log::LogError;
 use crate::supervisor::SupervisorNumber;
@@ -18,14 +18,14 @@ use sardonyx_base::user_code::is_waking;
 #[derive(Debug)]
 pub(crate) struct Holder {
     process: Process,
-    /// Whose threads are the engine's.
+    /// The engine of these threads.
     engine: SupervisorNumber,
-    /// 0 if nobody holds it. Relaxed suffices: a thread looks for itself only.
+    /// 0 if no thread holds it. Relaxed suffices: a thread looks for itself only.
     thread: AtomicUsize,
 }
 
 impl Holder {
-    /// Nobody yet. `engine` is the supervisor of the engine's threads.
+    /// Not held yet. `engine` is the supervisor of the engine's threads.
     pub fn new(engine: SupervisorNumber) -> Self {
         Holder {
             process: Process::current(),

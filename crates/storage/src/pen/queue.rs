@@ -1,8 +1,8 @@
 //! The threads that wait for the pen, counted: a thread that takes the pen again and again, as a large statement does, lets
 //! them go first.
 //!
-//! The pen is given to the thread that runs when it is free. A thread that waits is asleep then, and takes longer to wake
-//! than the one that has just let go takes to come back; so without this it could wait for many of such turns.
+//! The pen is given to the thread that runs when it is free. A waiting thread is asleep then, and takes longer to wake
+//! than the releasing one takes to come back. Without this it could wait for many of such turns.
 //!
 //! Invariant: `left` never passes `came`, and both are equal when no thread waits.
 
@@ -12,7 +12,7 @@ use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     came: AtomicU64,
-    /// Those that wait no longer: they have the pen, or were interrupted.
+    /// The threads that wait no longer: they have the pen, or were interrupted.
     left: AtomicU64,
 }
 
@@ -48,8 +48,8 @@ pub struct Waited<'p> {
 }
 
 impl Waited<'_> {
-    /// True if as many threads as had come by then wait no longer. Those that came later count as they leave, so that this
-    /// is true at some time, however many come.
+    /// True if as many threads as had come by then wait no longer. Later ones count as they leave, so that this is true
+    /// at some time, however many come.
     pub fn are_over(&self) -> bool {
         self.waits.left.load(Ordering::Relaxed) >= self.came
     }

@@ -131,7 +131,7 @@ fn give_back(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     };
     let mut own = Vec::new();
     for (path, parts) in places.roots() {
-        // What is not there, or not claimed, need not be given back.
+        // A missing or unclaimed directory need not be released.
         let Ok(root) = home.elsewhere(path, false) else {
             continue;
         };
@@ -224,7 +224,7 @@ pub(crate) fn refuse_data(home: &Arc<dyn Disk>, disk: &dyn Disk) -> Result<(), O
     }
 }
 
-/// What shows that there was a database here: a backup, an archive, or a first log segment with a group in it.
+/// The evidence of an earlier database here: a backup, an archive, or a first log segment with a group in it.
 fn evidence_of_data(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
     for folder in [BACKUP_DIRECTORY, JOURNAL_DIRECTORY] {
         if let Some(name) = disk.list(folder)?.first() {

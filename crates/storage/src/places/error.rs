@@ -1,4 +1,4 @@
-//! What is wrong with the directories elsewhere.
+//! Faults of the directories elsewhere.
 
 use crate::disk::DiskError;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub enum PlacesError {
     Damaged {
         /// The file.
         file: String,
-        /// What is wrong with it, and where.
+        /// The fault, and its place.
         what: String,
     },
     /// A newer version wrote it.
@@ -43,12 +43,12 @@ pub enum PlacesError {
     Absent {
         /// The directory.
         directory: String,
-        /// What it should have.
+        /// The parts that it should have.
         parts: String,
-        /// What the system said.
+        /// The system's error.
         source: DiskError,
     },
-    /// A directory is there and belongs to nobody.
+    /// A directory exists and has no owner.
     #[error(
         "{directory} should have the {parts} of this database, but has no file OWNER: it is not that \
          directory, or its disk is not mounted; nothing was made there"
@@ -56,7 +56,7 @@ pub enum PlacesError {
     Unowned {
         /// The directory.
         directory: String,
-        /// What it should have.
+        /// The parts that it should have.
         parts: String,
     },
     /// A directory is another database's, or has another part.
@@ -66,11 +66,11 @@ pub enum PlacesError {
     Foreign {
         /// The directory.
         directory: String,
-        /// What it should have.
+        /// The parts that it should have.
         parts: String,
         /// The database's identity.
         identity: u64,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
     },
     /// A directory for a new database is not empty.
@@ -80,15 +80,15 @@ pub enum PlacesError {
     Occupied {
         /// The directory.
         directory: String,
-        /// What is there.
+        /// The content found.
         found: String,
     },
-    /// What should be opened is a part of a database.
+    /// The directory to open is a part of a database.
     #[error("{directory} is no database, but has the {owner}: open that directory")]
     IsPart {
         /// The directory.
         directory: String,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
     },
     /// A directory was named for what is in the database's own directory.
@@ -103,9 +103,9 @@ pub enum PlacesError {
     /// Not so many directories as there must be.
     #[error("{found} directories were named for the backup: name {expected}")]
     Count {
-        /// How many were named.
+        /// The number given.
         found: usize,
-        /// How many there may be.
+        /// The allowed numbers.
         expected: String,
     },
     /// A path that cannot be recorded.

@@ -9,7 +9,7 @@ use crate::manifest::Manifest;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// How the directories' locks are held.
+/// The kind of hold on the directories' locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hold {
     /// By one process.
@@ -19,8 +19,8 @@ pub(crate) enum Hold {
 }
 
 /// A database's disk, with all of its parts, and the locks of the directories elsewhere. The caller holds
-/// the lock of its own directory in the same way. What `directories` say of a move is recorded, if it is
-/// opened alone.
+/// the lock of its own directory in the same way. A move in `directories` is recorded, if it is opened
+/// alone.
 pub(crate) fn find(
     home: &Arc<dyn Disk>,
     manifest: &Manifest,
@@ -93,7 +93,7 @@ pub fn listed(home: &dyn Disk, manifest: &Manifest) -> Result<Vec<Place>, Places
         .collect())
 }
 
-/// What the database's own directory says; `None` if all is at home.
+/// The record in the database's own directory; `None` if all is at home.
 fn recorded(home: &dyn Disk, manifest: &Manifest) -> Result<Option<Places>, PlacesError> {
     let Some(mark) = manifest.places else {
         return Ok(None);

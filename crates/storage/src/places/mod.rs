@@ -1,11 +1,10 @@
-//! Where the parts of a database are: the log and the backup may be in directories elsewhere, on disks of
-//! their own; each stripe of the backup, too.
+//! The places of a database's parts. The log and the backup may be in directories elsewhere, on disks of their own;
+//! each stripe of the backup, too.
 //!
-//! The database's own directory says where they are, in the file `PLACES`, so that whoever opens or reads it
-//! finds all of it; and its manifest says that there is such a file. Each directory elsewhere says, in its
-//! file `OWNER`, to which database it belongs and which part it has. Both carry the same random **mark**,
-//! made when the database was made: a copy of the database, one that follows it, and what was made again under the same
-//! identity have others.
+//! The database's own directory names them in the file `PLACES`, so that every process that opens or reads it finds all
+//! of it. Its manifest says that such a file exists. Each directory elsewhere says, in its file `OWNER`, to which
+//! database it belongs and which part it has. Both carry the same random **mark**, made when the database was made. A
+//! copy of the database, one that follows it, and one made again under the same identity have other marks.
 //!
 //! ```text
 //! bank.sdx/   MANIFEST  PLACES  LOCK  journal/…
@@ -14,9 +13,9 @@
 //! /disk2/     OWNER  LOCK  backup/stripe-001
 //! ```
 //!
-//! A directory elsewhere has its files under the names that they would have at home, so one directory can
-//! have several parts, and a part can be moved by moving its directory. [`PlacedDisk`] finds for each name
-//! the disk that it is on; nothing above knows of it.
+//! The files of a directory elsewhere have the same names as at home. So one directory can have several parts, and a
+//! part can be moved by moving its directory. [`PlacedDisk`] finds for each name the disk that it is on; nothing above
+//! knows of it.
 //!
 //! Invariants:
 //! - a directory is taken for a part only if its `OWNER` says so. One that is absent, empty or another's is
@@ -25,8 +24,8 @@
 //! - `PLACES` is stable before the first `OWNER`, every `OWNER` before the first file of its part, and all
 //!   of them before the manifest. So what an interrupted creation claimed is known to the next one, which
 //!   gives it back;
-//! - whoever has the database open holds the `LOCK` of each of its directories, in the same way as its own:
-//!   a copy of the home directory alone cannot be opened beside it.
+//! - a process that has the database open holds the `LOCK` of each of its directories, in the same way as its own: a
+//!   copy of the home directory alone cannot be opened beside it.
 //!
 //! Source: TPK paper, section 4: the log and the checkpoint are on disks of their own.
 
@@ -55,7 +54,7 @@ pub const PLACES_FILE: &str = "PLACES";
 /// The file that says to which database a directory elsewhere belongs.
 pub const OWNER_FILE: &str = "OWNER";
 
-/// Where the log and the backup of a database are to be, if not in its own directory.
+/// The wanted directories of a database's log and backup, if not its own one.
 ///
 /// For a database that is made now these directories are made, or must be empty. For one that is there they
 /// say where its directories were moved to; without them they are where they were.
@@ -68,12 +67,12 @@ pub struct Directories {
 }
 
 impl Directories {
-    /// Whether all is in the database's own directory.
+    /// True if all is in the database's own directory.
     pub fn is_empty(&self) -> bool {
         self.log.is_none() && self.backup.is_empty()
     }
 
-    /// Whether a database with so many stripes can have these.
+    /// Checks that a database with so many stripes can have these.
     ///
     /// # Errors
     /// [`PlacesError::Count`], [`PlacesError::Path`].

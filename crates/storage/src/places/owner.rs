@@ -14,9 +14,9 @@ const BYTES_MAX: usize = 1 << 20;
 pub(super) struct Owner {
     /// The database's.
     pub identity: u64,
-    /// What the database's `PLACES` has, too.
+    /// The mark, as in the database's `PLACES`.
     pub mark: u64,
-    /// Where the database's own directory was when it was made: only to be told.
+    /// The path of the database's own directory at its creation: for messages only.
     pub home: String,
     /// The parts that are here.
     pub parts: Vec<Part>,
@@ -40,7 +40,7 @@ pub(super) fn listed(parts: &[Part]) -> String {
 }
 
 impl Owner {
-    /// What is said in a directory that has these parts of the database at home here.
+    /// The record of a directory that has these parts of the database at home here.
     pub fn of(places: &Places, parts: Vec<Part>, home: &dyn Disk) -> Owner {
         let printable = |letter: char| match letter.is_control() {
             true => '?',
@@ -79,7 +79,7 @@ impl Owner {
         Ok(owner)
     }
 
-    /// What a directory says; `None` if it says nothing.
+    /// A directory's record; `None` if it has none.
     pub fn read(root: &dyn Disk) -> Result<Option<Owner>, PlacesError> {
         if !root.list("")?.iter().any(|found| found == OWNER_FILE) {
             return Ok(None);
@@ -88,7 +88,7 @@ impl Owner {
         Self::decode(&root.display_name(OWNER_FILE), &bytes).map(Some)
     }
 
-    /// Says it in a directory, durably. What an interrupted attempt left there is replaced.
+    /// Says it in a directory, durably. The remains of an interrupted attempt are replaced.
     pub fn write(&self, root: &dyn Disk) -> Result<(), DiskError> {
         if root.list("")?.iter().any(|found| found == OWNER_FILE) {
             root.remove(OWNER_FILE)?;
@@ -99,7 +99,7 @@ impl Owner {
         root.sync_directory("")
     }
 
-    /// Whether the database with these places has these parts here.
+    /// True if the database with these places has these parts here.
     pub fn has(&self, places: &Places, parts: &[Part]) -> bool {
         let same = (self.identity, self.mark) == (places.identity, places.mark);
         same && parts.iter().all(|part| self.parts.contains(part))

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 /// A database's disk: its own directory, with the log and the backup in directories elsewhere.
 ///
-/// Every operation on a name is the one of the disk that the name is on. What is in several directories
-/// (the backup's stripes, and the root) is listed as one, and made stable in all of them.
+/// Every operation on a name is the one of the disk that the name is on. Files that are in several
+/// directories (the backup's stripes, and the root) are listed as one, and made stable in all of them.
 #[derive(Debug)]
 pub struct PlacedDisk {
     home: Arc<dyn Disk>,
     /// Each directory elsewhere once.
     roots: Vec<Arc<dyn Disk>>,
-    /// Which of them has the log.
+    /// The directory with the log.
     log: Option<usize>,
-    /// Which of them have the backup: stripe `k` is on number `k` modulo their count.
+    /// The directories with the backup: stripe `k` is on number `k` modulo their count.
     backup: Vec<usize>,
 }
 
@@ -108,7 +108,8 @@ impl Disk for PlacedDisk {
         }
         let mut names = Vec::new();
         for disk in self.of_directory(directory) {
-            // What is another's, such as a stripe that was moved, is not there for anybody.
+            // A file that belongs to another database, such as a stripe that was moved, does not exist
+            // for any caller.
             let here =
                 |name: &String| Arc::ptr_eq(self.of_file(&format!("{directory}/{name}")), disk);
             names.extend(disk.list(directory)?.into_iter().filter(here));

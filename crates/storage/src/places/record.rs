@@ -45,12 +45,12 @@ impl Part {
     }
 }
 
-/// Where the parts are that are not at home.
+/// The places of the parts that are not at home.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Places {
     /// The database's.
     pub identity: u64,
-    /// What each of the directories has in its `OWNER`, too.
+    /// The mark, as in the `OWNER` of each directory.
     pub mark: u64,
     /// The log's directory, an absolute path.
     pub log: Option<String>,
@@ -59,7 +59,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// What these directories come to.
+    /// The places that these directories give.
     pub fn of(directories: &Directories, identity: u64, mark: u64) -> Result<Places, PlacesError> {
         Ok(Places {
             identity,
@@ -146,7 +146,7 @@ impl Places {
         Ok(places)
     }
 
-    /// What the database's own directory says; `None` if it says nothing.
+    /// The record of the database's own directory; `None` if it has none.
     pub fn read(home: &dyn Disk) -> Result<Option<Places>, PlacesError> {
         if !home.list("")?.iter().any(|found| found == PLACES_FILE) {
             return Ok(None);

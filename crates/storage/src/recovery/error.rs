@@ -30,7 +30,7 @@ pub enum RecoveryError {
     ForeignSlot {
         /// The stripe's file.
         file: String,
-        /// Where the slot starts, in bytes.
+        /// The start of the slot, in bytes.
         offset: u64,
     },
     /// A block has no whole version that is new enough.
@@ -45,8 +45,8 @@ pub enum RecoveryError {
         block: u64,
         /// The last complete checkpoint, which had the block.
         checkpoint: u64,
-        /// Where the file's damaged slots start, in bytes. Not more than one of them may be what a
-        /// crash tore.
+        /// The starts of the file's damaged slots, in bytes. Not more than one of them may be what
+        /// a crash tore.
         damaged_offsets: Vec<u64>,
     },
     /// The log begins after the place from which it is needed.
@@ -57,12 +57,12 @@ pub enum RecoveryError {
     LogFreed {
         /// The segment that should be there.
         file: String,
-        /// What needs it: a file of the backup, or of the journal's archive.
+        /// The user of it: a file of the backup, or of the journal's archive.
         needed_by: String,
         /// From where.
         needed: Lsn,
-        /// Where that file is damaged, in bytes: what is lost there would have made the older log
-        /// superfluous.
+        /// The damaged places of that file, in bytes: their lost content would have made the older
+        /// log superfluous.
         damaged_offsets: Vec<u64>,
     },
     /// The log ends before a backup block's position: log that was durable is missing.
@@ -87,7 +87,7 @@ pub enum RecoveryError {
     LogCutShort {
         /// The segment in which the log ends now.
         file: String,
-        /// Where in it, in bytes.
+        /// The place in it, in bytes.
         offset: u64,
         /// The transactions before its end, since the database was made.
         transactions: u64,
@@ -101,9 +101,9 @@ pub enum RecoveryError {
     Record {
         /// The group's number.
         group: u64,
-        /// Where it starts.
+        /// Its start.
         lsn: Lsn,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: RecordError,
     },

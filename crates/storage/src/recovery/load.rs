@@ -11,13 +11,13 @@
 //! - *Some are older:* the newest checkpoint was being written. Every block of the last complete
 //!   checkpoint must have a version at least that new, else [`RecoveryError::MissingBlock`]. Redo
 //!   from the oldest version's position.
-//! - *A block that was added since the last complete checkpoint has none:* everything in it was
-//!   written since, so the log has it; redo from the start of the last complete checkpoint.
+//! - *A block that was added since the last complete checkpoint has none.* Everything in it was written since, so the
+//!   log has it; redo from the start of the last complete checkpoint.
 //! - *No block at all:* the first checkpoint was not begun, or torn in its first block; redo from
 //!   the log's start.
-//! - *A block of a complete checkpoint is damaged later:* this looks like the second case. If the
-//!   older version is still there (in the free slot) and so is the log, that is enough and loses
-//!   nothing; else a block or the log is missing, and both are errors.
+//! - *A block of a complete checkpoint is damaged later:* this looks like the second case. If the older version still
+//!   exists (in the free slot) and so does the log, that is enough and loses nothing; else a block or the log is
+//!   missing, and both are errors.
 //!
 //! *Beside a writer* the slots change under the reader: a slot of the survey is written anew as soon as its block has a
 //! newer version elsewhere. Then the slots are surveyed again, and the blocks that came out torn or too old are loaded
@@ -60,7 +60,7 @@ pub(super) struct LoadedStripe {
     pub report: StripeReport,
 }
 
-/// What is in a stripe's file, judged by the slots' headers.
+/// The content of a stripe's file, judged by the slots' headers.
 #[derive(Debug)]
 struct Survey {
     layout: StripeLayout,
@@ -268,7 +268,7 @@ impl Loaded {
     }
 }
 
-/// What was loaded of a block.
+/// The loaded part of a block.
 #[derive(Debug)]
 struct LoadedBlock {
     stripe: usize,

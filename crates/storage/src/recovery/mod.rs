@@ -1,11 +1,10 @@
 //! Recovery: the newest whole version of every backup block, then the log from the oldest of their
 //! positions to the log's end, then a copy for the checkpointer.
 //!
-//! It changes no byte of the log and the backup, so it may be killed at any instruction and
-//! repeated. It does make the backup, the log and the archive stable before it believes them, names
-//! included (`stable`), since whoever wrote them may have been killed before doing so, or have
-//! failed to, and what is recovered will be acknowledged, checkpointed and freed from the log
-//! (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
+//! It changes no byte of the log and the backup, so it may be killed at any instruction and repeated. It does make the
+//! backup, the log and the archive stable before it relies on them, names included (`stable`). Their writers may have
+//! been killed before doing so, or have failed to, and recovered data will be acknowledged, checkpointed and freed from
+//! the log (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
 //!
@@ -46,7 +45,7 @@ use std::time::{Duration, Instant};
 /// More threads than these are of no use, however many are asked for.
 pub const WORKERS_MAX: usize = 256;
 
-/// How to recover.
+/// The options of recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryOptions {
     /// The most memory the database's pages may take, in bytes; DB' may take as much again.
@@ -56,16 +55,15 @@ pub struct RecoveryOptions {
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
     pub dry_run: bool,
-    /// Of a dry run: others may write to the database meanwhile. Then what is found is a state that the
-    /// database was in, of whole transactions, after all that were durable when this began: the log ends
-    /// for this reader where it meets the first group that is still being written. What is found damaged
-    /// may have been changed under it ([`LogReader::beside_writer`]): believe what a second recovery finds,
-    /// too.
+    /// Of a dry run: others may write to the database meanwhile. The result is then a state that the database was in,
+    /// of whole transactions, after all that were durable when this began. The log ends for this reader at the first
+    /// group that is still being written. A damaged part may have been changed under it ([`LogReader::beside_writer`]):
+    /// rely on the result of a second recovery, too.
     pub beside_writer: bool,
     /// Large parts of the database may never have been touched: memory is to follow what was.
     pub sparse: bool,
-    /// The end of the log, if this process has written it and recorded it in the manifest, as a host does that follows and
-    /// then takes over: what is prepared behind it, which may be two segments, is not read once more.
+    /// The end of the log, if this process has written it and recorded it in the manifest, as a host does that follows
+    /// and then takes over. The prepared space behind it, which may be two segments, is not read once more.
     pub known_end: Option<KnownEnd>,
 }
 
@@ -99,11 +97,11 @@ pub struct Recovered {
     pub store: PageStore,
     /// One checkpointer for each stripe, up to date with the pages; none after a dry run.
     pub checkpointers: Vec<Checkpointer>,
-    /// Where the log ends.
+    /// The log's end.
     pub end: LogPosition,
     /// The incarnation of the log's last group.
     pub last_incarnation: u32,
-    /// What was done.
+    /// The report.
     pub report: RecoveryReport,
 }
 
@@ -122,12 +120,12 @@ pub fn recover(
     recover_bounded(disk, manifest, options, Until::Found)
 }
 
-/// Reads a database beside the process that writes to it, up to the end of its log that is published as durable: what is
-/// written beyond is neither read nor taken for corruption. `published` is asked when the backup is loaded, so that the log
+/// Reads a database beside the process that writes to it, up to the end of its log that is published as durable. Groups
+/// beyond it are neither read nor taken for corruption. `published` is asked when the backup is loaded, so that the log
 /// is read at least as far as that speaks of it. A dry run, of the pages alone.
 ///
 /// # Errors
-/// As [`recover`]. What is found missing or damaged may have been freed or written anew meanwhile.
+/// As [`recover`]. Missing or damaged parts may have been freed or written anew meanwhile.
 pub fn recover_beside(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
@@ -141,9 +139,9 @@ pub fn recover_beside(
     recover_bounded(disk, manifest, options, Until::Published(published))
 }
 
-/// Recovers a database whose log is being written by others, up to the end of its log that is known
-/// to be durable: what is written beyond it is neither read nor taken for corruption. For whoever
-/// makes checkpointers for a shared database; nobody else makes any meanwhile.
+/// Recovers a database whose log is being written by others, up to the end of its log that is known to be durable.
+/// Groups beyond it are neither read nor taken for corruption. For the process that makes checkpointers for a shared
+/// database; no other one makes any meanwhile.
 ///
 /// # Errors
 /// As [`recover`]; [`LogError::Inconsistent`] if a group before `end` is not there.
@@ -187,7 +185,7 @@ fn recover_bounded(
         stable_time = started.elapsed();
     }
     let stable = (!options.dry_run).then_some(&mut stable_time);
-    // What is made stable has no writer beside it.
+    // Parts that are made stable have no writer beside them.
     let beside_writer =
         options.dry_run && (options.beside_writer || matches!(until, Until::Published(_)));
     let stripes = load::load(
@@ -358,7 +356,7 @@ fn known_end(manifest: &Manifest, options: RecoveryOptions) -> Option<LogPositio
     known.map(|known| known.position)
 }
 
-/// How far the log has been: as far as the manifest recorded, and as what was made from it has it.
+/// The end that the log has reached, by the manifest's record and by the files made from the log.
 fn reached(
     manifest: &Manifest,
     stripes: &[LoadedStripe],
@@ -371,9 +369,9 @@ fn reached(
         .expect("the manifest's at least")
 }
 
-/// The first group that may not be durable: the backup and the archive are made from durable groups
-/// alone, the manifest records a durable end, and the bound of a log that is being written is
-/// published when what is before it is durable.
+/// The first group that may not be durable. The backup and the archive are made from durable groups alone, the manifest
+/// records a durable end, and the bound of a log that is being written is published when everything before it is
+/// durable.
 fn durable_before(reached: LogPosition, bound: Option<LogPosition>) -> u64 {
     reached.group.max(bound.map_or(0, |bound| bound.group))
 }
