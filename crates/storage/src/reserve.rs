@@ -2,8 +2,8 @@
 //! disk is full. A database that cannot be opened cannot be made smaller either, and opening has to
 //! write a new manifest before anything else.
 //!
-//! What opening writes is little, and most of it gives back as much as it took (the old manifest), so
-//! the file is usually made again at once. Where that fails it is made by a later opening.
+//! Opening writes little, and most of it frees as much as it took (the old manifest), so the file is
+//! usually made again at once. If that fails, a later opening makes it.
 //!
 //! Invariant: nothing depends on the file. It may be removed at any time.
 
@@ -48,7 +48,7 @@ pub fn release(disk: &dyn Disk) -> Result<bool, DiskError> {
         return Ok(false);
     }
     disk.remove(RESERVE_FILE)?;
-    // Where a file system frees room only with its journal.
+    // For file systems that free room only with their journal.
     disk.sync_directory("")?;
     Ok(true)
 }

@@ -1,17 +1,16 @@
-//! The page store: pages in one reserved address range that grows in place, so nobody chooses a map
-//! size in advance and no address ever moves.
+//! The page store: pages in one reserved address range that grows in place. So no map size is chosen in advance, and
+//! no address ever moves.
 //!
-//! Address space is reserved without any right to touch it; growing gives the right, a huge page's
-//! worth at a time, and the operating system adds zeroed memory where it is first touched. Where a
-//! process may not have as much address space as the store may have bytes (`ulimit -v`), only what is
-//! used is reserved, at a place with free addresses behind it, and the reservation grows with the store.
+//! Address space is reserved without any right to touch it. Growing gives the right, a huge page's worth at a time,
+//! and the operating system adds zeroed memory at the first touch. If a process may not have as much address space as
+//! the store may have bytes (`ulimit -v`), only the used part is reserved, at a place with free addresses behind it.
+//! The reservation then grows with the store.
 //!
 //! A [`PageSnapshot`] reads the pages as they were when it was taken, from any thread, while
 //! [`PageStore::write`] changes them: see `frozen` and `versions`.
 //!
-//! All `unsafe` for it is here: the invariant is that the range `[base, base + reserved)` is mapped and
-//! belongs to this store and its snapshots alone until they are dropped, and that `[base, base + committed)`
-//! is readable and writable.
+//! All `unsafe` for it is here. The invariant: the range `[base, base + reserved)` is mapped and belongs to this
+//! store and its snapshots alone until they are dropped, and `[base, base + committed)` is readable and writable.
 
 mod ahead;
 mod frozen;
@@ -35,8 +34,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use versions::{Spare, Versions};
 
-/// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
-/// page of common processors, so that a large store costs few entries of their address translation.
+/// The unit in which memory is committed, and the alignment of the first page, in bytes. It is a huge page of common
+/// processors, so that a large store costs few entries of their address translation.
 const COMMIT_BYTES: usize = 2 << 20;
 
 /// A [sparse](PageStore::set_sparse) store that grows by more at once gets small pages there.
@@ -45,9 +44,8 @@ const DENSE_STEP_BYTES: usize = 32 << 20;
 /// The default bound on copies of pages for snapshots, in bytes, where a quarter of the store is not less.
 const SNAPSHOT_BYTES_MAX: u64 = 1 << 30;
 
-/// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may
-/// change the pages holds the store exclusively, which is all the concurrency control that serial
-/// execution needs.
+/// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: a thread that may change the pages
+/// holds the store exclusively, which is all the concurrency control that serial execution needs.
 ///
 /// ```
 /// use sardonyx_storage::store::PageStore;
@@ -80,7 +78,7 @@ pub struct PageStore {
     /// Parts of a snapshot that are kept for the next one.
     spare: Spare,
     snapshot_bytes_max: u64,
-    /// Who has the operating system give memory to pages before they are used, if somebody does.
+    /// The thread that has the operating system give memory to pages before they are used, if one runs.
     ahead: Option<Ahead>,
 }
 
@@ -96,9 +94,9 @@ pub enum StoreError {
     Memory {
         /// `reserve` or `commit`.
         operation: &'static str,
-        /// How many bytes were asked for.
+        /// The requested bytes.
         bytes: u64,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
@@ -112,7 +110,7 @@ pub enum StoreError {
         asked_bytes: u64,
         /// Bytes of address space that it has.
         reserved_bytes: u64,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
@@ -177,8 +175,8 @@ impl PageStore {
         })
     }
 
-    /// Whether memory is to follow what is touched: where the store then grows by more than 32 MiB at once,
-    /// a page that is touched costs that page, and not the huge page around it.
+    /// Sets that memory is to follow use. If the store then grows by more than 32 MiB at once, a touched page costs
+    /// that page, and not the huge page around it.
     pub fn set_sparse(&mut self, sparse: bool) {
         self.sparse = sparse;
     }
@@ -189,16 +187,16 @@ impl PageStore {
         self.small_pages = true;
     }
 
-    /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages
-    /// behind those that are being filled, 2 MiB at a time; not where memory is to follow what is touched.
-    /// Where no thread can be started, pages get their memory when they are touched.
+    /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages behind
+    /// those that are being filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be
+    /// started, pages get their memory at their first touch.
     pub fn start_backing_ahead(&mut self) {
         if !self.sparse {
             self.ahead = Ahead::start(self.mapping.clone()).ok();
         }
     }
 
-    /// Whether memory follows what is touched.
+    /// True if memory follows use.
     pub fn is_sparse(&self) -> bool {
         self.sparse
     }
@@ -217,8 +215,8 @@ impl PageStore {
     /// Adds zero-filled pages until there are `pages`. No effect if there are that many. After an
     /// error the store is as before.
     ///
-    /// Memory that was granted here is taken from the machine only when it is first touched; where
-    /// the operating system grants more than there is, it may then end the process.
+    /// Memory that was granted here is taken from the machine only when it is first touched. If the operating system
+    /// grants more than exists, it may then end the process.
     ///
     /// # Errors
     /// [`StoreError::Full`] at the store's limit, [`StoreError::Memory`] if the operating system
@@ -268,13 +266,13 @@ impl PageStore {
         Ok(())
     }
 
-    /// Where the first byte stands, for whoever arranges by locks who may touch which page, instead
-    /// of by borrowing the store. The pointer is good for all pages that there are and will be, as
-    /// long as the store lives; growing does not move it.
+    /// The place of the first byte, for a caller that arranges by locks which thread may touch which page, instead of
+    /// by borrowing the store. The pointer is good for all pages that there are and will be, as long as the store
+    /// lives; growing does not move it.
     ///
-    /// Who changes pages so, and takes snapshots, arranges by locks, too, that nobody reads a page in a
-    /// snapshot that has no copy of it ([`PageSnapshot::has_copy`]) while it is changed, and that it is
-    /// [kept](PageStore::keep) before anybody reads it changed.
+    /// A caller that changes pages so, and takes snapshots, arranges two more things by locks. A page is not read in
+    /// a snapshot that has no copy of it ([`PageSnapshot::has_copy`]) while it is changed. And it is
+    /// [kept](PageStore::keep) before it is read changed.
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
@@ -283,10 +281,10 @@ impl PageStore {
     /// All bytes of all pages.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `len <= committed` bytes from `base` are mapped and readable for as long as the
-        // store lives; the operating system has filled them with zeroes, so they are initialised;
-        // a mapping that succeeded is no longer than `isize::MAX`. Snapshots have the address, and only
-        // load from there; writes borrow the store exclusively.
+        // SAFETY: `len <= committed` bytes from `base` are mapped and readable for as long as the store lives. The
+        // operating system has filled them with zeroes, so they are initialised. A mapping that succeeded is no
+        // longer than `isize::MAX`. Snapshots have the address, and only load from there; writes borrow the store
+        // exclusively.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
@@ -299,8 +297,8 @@ impl PageStore {
         self.replace(at, bytes, |_| ());
     }
 
-    /// The same, after showing what stands there. Bounds are checked once for both: fields of records are
-    /// changed by this.
+    /// The same, after showing the present bytes. Bounds are checked once for both: fields of records are changed by
+    /// this.
     ///
     /// # Panics
     /// If there are no such bytes.
@@ -318,13 +316,13 @@ impl PageStore {
             // SAFETY: checked above.
             return unsafe { self.write_beside_readers(at, bytes) };
         }
-        // SAFETY: the place is as above, writable, and, without snapshots, nobody else's while the store is
+        // SAFETY: the place is as above, writable, and, without snapshots, has no other user while the store is
         // borrowed exclusively: `bytes` and it do not overlap.
         unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
-    /// Has the operating system give memory to a page that is about to be written for the first time. Where its
-    /// before-image was read first, the page of zeroes that all share would stand there, and writing had to take that
+    /// Has the operating system give memory to a page that is about to be written for the first time. If its
+    /// before-image were read first, the page of zeroes that all share would be there, and writing had to take that
     /// from all processors: some microseconds, with huge pages for each 2 MiB.
     ///
     /// # Panics
@@ -338,7 +336,7 @@ impl PageStore {
         // SAFETY: a page of the mapping, as just checked, which is aligned; the store is borrowed exclusively, and
         // snapshots read by atomic loads.
         let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(at.0 as usize).cast()) };
-        // The processor takes it for a write, whatever stands there.
+        // The processor takes it for a write, with any content.
         let _ = word.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
         if (at.0 as usize).is_multiple_of(COMMIT_BYTES) {
             self.back_unit(at.0 as usize + COMMIT_BYTES);
@@ -367,7 +365,7 @@ impl PageStore {
     unsafe fn write_beside_readers(&mut self, at: Address, bytes: &[u8]) {
         let start = at.0 as usize;
         let Some(versions) = self.versions.as_mut().filter(|v| !v.are_idle()) else {
-            // The last reader is gone.
+            // The last reader has ended.
             self.forget_versions();
             return self.write(at, bytes);
         };
@@ -519,7 +517,7 @@ mod tests {
         }
         let refused = PageStore::reserve_by(1 << 40, |_| Err(Errno::PERM));
         assert!(matches!(refused, Err(StoreError::Memory { .. })));
-        // What to do about it is told, whichever limit it is.
+        // The remedy is in the error, for either limit.
         let full = PageStore::reserve(0).unwrap().grow_to(1).unwrap_err();
         for text in [refused.unwrap_err().to_string(), full.to_string()] {
             assert!(text.contains("memory_bytes_max"), "{text}");

@@ -1,15 +1,14 @@
 //! The threads of an open database: all are started here, and what happens when one of them dies is
 //! said once.
 //!
-//! A thread of the engine that panics leaves its work half done, and others would wait for it for ever:
-//! clients for their tickets, stages for their queues, the close for the thread. So its death is told to
-//! whoever opened the database, as a [`LogError::ThreadDied`]: the log is poisoned with it, and everybody
-//! who waits is woken (I7). Threads are never ended otherwise than by returning, so joining one of them
-//! always comes back.
+//! A thread of the engine that panics leaves its work half done, and others would wait for it for ever. These are
+//! clients for their tickets, stages for their queues, the close for the thread. So the code that opened the database
+//! gets its death as a [`LogError::ThreadDied`]: the log is poisoned with it, and every waiting thread is woken (I7).
+//! Threads are never ended otherwise than by returning, so joining one of them always comes back.
 //!
-//! Code of the program's runs on these threads: closures, procedures, wakers, and the drop of what it gave
-//! or got. It may hold the database's last handle. Closing it there would wait for the thread that closes;
-//! so whoever closes asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
+//! Code of the program's runs on these threads: closures, procedures, wakers, and the drop of what it gave or got. It
+//! may hold the database's last handle. Closing it there would wait for the thread that closes. So the closing code
+//! asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
 
 use crate::log::LogError;
 use sardonyx_base::events;
@@ -26,7 +25,7 @@ thread_local! {
     static SUPERVISOR: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Which supervisor: never the same again.
+/// A supervisor's number: never used again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SupervisorNumber(u64);
 
@@ -37,8 +36,8 @@ impl SupervisorNumber {
         SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether the calling thread is one of this supervisor's. In a model all threads are one and cannot
-    /// be told apart.
+    /// True if the calling thread is one of this supervisor's. In a model all threads are one and cannot be
+    /// distinguished.
     #[inline]
     pub fn is_own_thread(self) -> bool {
         !cfg!(shuttle) && SUPERVISOR.get() == self.0
@@ -53,7 +52,7 @@ pub(crate) fn start(name: String, body: Body) -> std::io::Result<JoinHandle<()>>
     thread::Builder::new().name(name).spawn(body)
 }
 
-/// Starts the threads of one database, and is told of their deaths.
+/// Starts the threads of one database, and is notified of their deaths.
 pub struct Supervisor {
     number: SupervisorNumber,
     died: Box<dyn Fn(LogError) + Send + Sync>,
@@ -76,7 +75,7 @@ impl Supervisor {
         })
     }
 
-    /// Which one it is.
+    /// Its number.
     pub fn number(&self) -> SupervisorNumber {
         self.number
     }
@@ -115,8 +114,8 @@ impl Supervisor {
         start(name, Box::new(watched))
     }
 
-    /// Does a part of a thread's work. If it panics, that is told as the thread's death before anything
-    /// else happens, and the thread is to end; nothing is returned then.
+    /// Does a part of a thread's work. If it panics, that is reported as the thread's death before anything else
+    /// happens, and the thread is to end; nothing is returned then.
     #[inline]
     pub fn attempt<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         if cfg!(shuttle) {
@@ -139,7 +138,7 @@ impl Supervisor {
         caught(|| (self.died)(error));
     }
 
-    /// Whether the calling thread is one of this supervisor's.
+    /// True if the calling thread is one of this supervisor's.
     #[inline]
     pub fn is_own_thread(&self) -> bool {
         self.number.is_own_thread()
@@ -190,7 +189,7 @@ impl Threads {
         }
     }
 
-    /// What starts them.
+    /// The supervisor that starts them.
     pub fn supervisor(&self) -> &Arc<Supervisor> {
         &self.supervisor
     }
@@ -203,8 +202,8 @@ impl Threads {
         self.started.push(self.supervisor.spawn(name, body));
     }
 
-    /// Waits until they have ended, for which they were told to, and drops `held`, of which nobody else is
-    /// to have hold before. On one of them that is done by a thread of its own.
+    /// Waits until they have ended, after a request to end, and drops `held`, of which no other reference may remain.
+    /// On one of them that is done by a thread of its own.
     pub fn end<T: Send + 'static>(&mut self, held: T) {
         let own = self.supervisor.is_own_thread();
         let ended = (std::mem::take(&mut self.started), held);
@@ -223,7 +222,7 @@ impl Threads {
 /// Waits for the end of threads that a supervisor started.
 pub fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {
-        // It was told when it died.
+        // Its death was reported when it died.
         let _ = thread.join();
     }
 }

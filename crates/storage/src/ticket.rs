@@ -1,8 +1,8 @@
 //! "Is it durable?", asked of any log, and the claim that asks it.
 //!
 //! Every log numbers what is appended to it: the log of one process by groups, the log of a shared
-//! segment by bytes of its ring. Everything up to a position is durable, or nothing after it is (I1); so
-//! a position is all that a transaction has to keep, and whoever has one can ask, wait, or be woken.
+//! segment by bytes of its ring. Everything up to a position is durable, or nothing after it is (I1). So
+//! a transaction keeps only a position, by which it can ask, wait, or be woken.
 
 use crate::log::LogError;
 use crate::log::writer::LogWriter;
@@ -14,20 +14,20 @@ pub trait DurableLog: Send + Sync {
     /// Why that will never be known.
     type Error;
 
-    /// Whether everything up to this position is on stable storage.
+    /// True if everything up to this position is on stable storage.
     fn is_durable(&self, position: u64) -> bool;
 
-    /// Whether the log is sound.
+    /// Checks that the log is sound.
     ///
     /// # Errors
-    /// What closed it (I7).
+    /// The error that closed it (I7).
     fn check(&self) -> Result<(), Self::Error>;
 
     /// Waits until everything up to this position is on stable storage.
     ///
     /// # Errors
-    /// What closed the log: the fate of what was appended is unknown then. An error, too, if the calling
-    /// thread would wait for itself.
+    /// The error that closed the log: the fate of appended records is unknown then. An error, too, if
+    /// the calling thread would wait for itself.
     fn wait_durable(&self, position: u64) -> Result<(), Self::Error>;
 
     /// As [`DurableLog::wait_durable`], for a task, which is woken when there is an answer.
@@ -67,8 +67,8 @@ impl DurableLog for LogWriter {
         if self.drive().has_threads() {
             return self.poll(group, waker);
         }
-        // Nobody else would write it. Once more after the waker is registered: the pen's holder wakes it
-        // when letting go.
+        // No other thread would write it. Once more after the waker is registered: the pen's holder
+        // wakes it when letting go.
         loop {
             while !LogWriter::is_durable(self, group) && self.step() {}
             let outcome = self.poll(group, waker);
@@ -103,7 +103,7 @@ impl<L: DurableLog> Claim<L> {
         Claim { log, position }
     }
 
-    /// Whether it is durable, or will never be known to be; does not wait.
+    /// True if it is durable, or will never be known to be; does not wait.
     pub fn is_settled(&self) -> bool {
         self.position
             .is_none_or(|position| self.log.is_durable(position) || self.log.check().is_err())

@@ -1,9 +1,9 @@
-//! Checking everything that a database has on disk: the manifest, every slot of every stripe, the
-//! journal's archive, and, by a recovery that changes nothing, the log from where it is needed to
-//! its end.
+//! Checking everything that a database has on disk: the manifest, every slot of every stripe, the journal's
+//! archive, and the log. A recovery that changes nothing checks the log, from where it is needed to its
+//! end.
 //!
-//! What a crash leaves (a torn slot, a torn last chunk) is told from damage by this: recovery
-//! succeeds without it.
+//! This distinguishes the remains of a crash (a torn slot, a torn last chunk) from damage: recovery
+//! succeeds without them.
 
 use crate::checkpoint::StripeLayout;
 use crate::checkpoint::slot::SlotState;
@@ -17,10 +17,10 @@ use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
 use crate::store::PageStore;
 use std::sync::Arc;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// What an interrupted write left; recovery does without it.
+    /// The remains of an interrupted write; recovery succeeds without them.
     Leftover,
     /// Something that was durable is broken or missing.
     Damage,
@@ -29,17 +29,17 @@ pub enum Severity {
 /// Something on disk that is not as it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The file.
     pub file: String,
-    /// Where in the file, in bytes, if known; a recovery's error names it in its text.
+    /// The place in the file, in bytes, if known; a recovery's error names it in its text.
     pub offset: Option<u64>,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
 }
 
-/// What was checked and found.
+/// The checked things and the findings.
 #[derive(Clone, Debug, Default)]
 pub struct Verification {
     /// The manifest, if it could be read.
@@ -54,12 +54,12 @@ pub struct Verification {
     pub archived_rows: u64,
     /// The recovery that was tried, if it succeeded.
     pub recovery: Option<RecoveryReport>,
-    /// What is not as it should be.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Verification {
-    /// Whether nothing that was durable is broken or missing.
+    /// True if nothing that was durable is broken or missing.
     pub fn is_sound(&self) -> bool {
         self.findings
             .iter()
@@ -85,9 +85,9 @@ pub fn verify(
     verify_with(disk, options, |_| Vec::new())
 }
 
-/// [`verify`], with a look at what stands in the pages, by who knows what that is: `look` is called
-/// with the recovered pages, if they could be recovered, and says what it found. The recovery is a dry run,
-/// whatever the options say; with [`RecoveryOptions::beside_writer`] nobody need hold the lock.
+/// [`verify`], with a check of the pages' contents by a caller that knows them. `look` is called with the
+/// recovered pages, if they could be recovered, and returns its findings. The recovery is a dry run,
+/// whatever the options say; with [`RecoveryOptions::beside_writer`] the lock need not be held.
 ///
 /// # Errors
 /// As [`verify`].

@@ -1,5 +1,5 @@
-//! The redo pass: applies the log's groups to the pages, gives the archive the rows that it lacks, and
-//! writes again what of the log is not proved durable (see [`super::stable`]).
+//! The redo pass. It applies the log's groups to the pages, gives the archive its missing rows, and writes the part of
+//! the log again that is not proved durable (see [`super::stable`]).
 //!
 //! The archive gets a group's rows only when the group is durable: a later group that is being read
 //! knew it so, or it was written again. For that, the rows of the few groups between are kept.
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What needs the log from where recovery starts, and how that is damaged.
+/// The part that needs the log from the start of recovery, and its damage.
 pub(super) struct Needs {
     pub needed_by: String,
     pub damaged_offsets: Vec<u64>,
@@ -51,7 +51,7 @@ pub(super) struct Totals {
     pub journal_rows: u64,
 }
 
-/// Where the log is written again.
+/// The place at which the log is written again.
 pub(super) struct Tail<'a> {
     pub disk: &'a Arc<dyn Disk>,
     pub layout: LogLayout,
@@ -79,15 +79,15 @@ pub(super) struct Redo {
     pub reader: LogReader,
     needs: Needs,
     pub totals: Totals,
-    /// How long writing the log's tail again took.
+    /// The time of writing the log's tail again.
     pub stable_time: Duration,
-    /// Where the log ended once, if that is known.
+    /// A recorded end of the log, if that is known.
     recorded: Option<Recorded>,
     /// The first group that changes the pages as they were last compacted.
     pages_from: u64,
 }
 
-/// Where the log ended when the manifest was written.
+/// The log's end when the manifest was written.
 struct Recorded {
     disk: Arc<dyn Disk>,
     layout: LogLayout,
@@ -128,7 +128,7 @@ impl Redo {
         }
     }
 
-    /// Has the log compared with what the manifest says of its end, and groups before the last compaction applied to no
+    /// Has the log compared with the manifest's record of its end, and groups before the last compaction applied to no
     /// page: an archive that is behind may need them for its rows.
     pub fn expect_end(&mut self, disk: &Arc<dyn Disk>, manifest: &Manifest) {
         self.recorded = Some(Recorded {

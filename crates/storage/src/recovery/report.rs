@@ -1,9 +1,9 @@
-//! What a recovery did, in numbers.
+//! The counts of a recovery.
 
 use crate::log::LogPosition;
 use std::time::Duration;
 
-/// What was loaded of one stripe.
+/// The loaded part of one stripe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StripeReport {
     /// The stripe's number.
@@ -12,7 +12,7 @@ pub struct StripeReport {
     pub file: String,
     /// Slots in the file.
     pub slots: u64,
-    /// Where damaged slots start, in bytes. One is usual after a crash during a writeout.
+    /// The starts of damaged slots, in bytes. One is usual after a crash during a writeout.
     pub damaged_offsets: Vec<u64>,
     /// The newest checkpoint of which there is a block; 0: none.
     pub newest_checkpoint: u64,
@@ -26,16 +26,16 @@ pub struct StripeReport {
     pub redo_start: LogPosition,
 }
 
-/// What a recovery did.
+/// The counts of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoveryReport {
     /// The stripes of the backup.
     pub stripes: Vec<StripeReport>,
-    /// How long loading the backup took.
+    /// The time of loading the backup.
     pub load_time: Duration,
-    /// Where the redo pass began.
+    /// The start of the redo pass.
     pub redo_start: LogPosition,
-    /// Where the log ends.
+    /// The log's end.
     pub redo_end: LogPosition,
     /// Groups redone.
     pub groups: u64,
@@ -47,17 +47,16 @@ pub struct RecoveryReport {
     pub record_bytes: u64,
     /// Journal rows that were not yet durable in the archive and were given to it again.
     pub journal_rows: u64,
-    /// How long the redo pass took, reading the log included.
+    /// The time of the redo pass, reading the log included.
     pub redo_time: Duration,
-    /// How long it took to make sure that nothing durable follows the log's end, by reading what is
-    /// behind it.
+    /// The time of ensuring that nothing durable follows the log's end, by reading the bytes behind it.
     pub end_check_time: Duration,
-    /// How long it took to make stable what was found, most of it a part of the times above; zero after
-    /// a dry run.
+    /// The time of making the found data stable, most of it a part of the times above; zero after a dry
+    /// run.
     pub stable_time: Duration,
-    /// How long copying the database for the checkpointer took; `None` if there is none here.
+    /// The time of copying the database for the checkpointer; `None` if it has none here.
     pub copy_time: Option<Duration>,
-    /// How many bytes the database has.
+    /// The size of the database in bytes.
     pub database_bytes: u64,
 }
 

@@ -1,11 +1,10 @@
-//! Whether the files in the log's directory can be what this log left there: without a gap, and none
-//! of them put there by somebody else.
+//! Checks that this log can have left the files in its directory: without a gap, and none of them foreign.
 //!
 //! Every segment that was ever written to begins with a group, which names its database and its LSN, or
-//! belongs to the spanning group that begins an earlier one; and segments are only ever renamed to later
-//! ones. So what a segment begins with is its own group; or
-//! an older one, if it is prepared and the log has not got there; or none. A group of another database,
-//! a later one, or an older one where the log has been is no leftover of anything.
+//! belongs to the spanning group that begins an earlier one. Segments are only ever renamed to later ones.
+//! So what a segment begins with is its own group; or an older one, if it is prepared and the log has not
+//! got there; or none. A group of another database, a later one, or an older one where the log has been is
+//! no leftover of anything.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
@@ -14,7 +13,7 @@ use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 
 /// True if the manifest is the one that a compaction wrote, and the segment in which the log begins again is
-/// not made yet: the log ends at that segment's start.
+/// not made yet. The log ends at that segment's start.
 pub(super) fn is_to_be_made(disk: &dyn Disk, manifest: &Manifest) -> Result<bool, LogError> {
     let segment = manifest.log_layout().begins.segment;
     Ok(manifest.is_log_fresh() && !segments_present(disk)?.contains(&segment))
@@ -41,7 +40,7 @@ pub(super) fn check_starts(
     reached: LogPosition,
 ) -> Result<(), LogError> {
     let mut block = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
-    // What stands at the start of a segment before this one is the program's, in a spanning group.
+    // The bytes at the start of a segment before this one are the program's, in a spanning group.
     let mut spanned_until = Lsn(0);
     for segment in segments_present(disk)? {
         if layout.segment_start(segment) < spanned_until {

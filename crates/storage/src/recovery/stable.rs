@@ -2,18 +2,18 @@
 //! log's tail. (The backup's newest slots and the archive's last chunks are made so by
 //! [`crate::checkpoint::BackupFile`] and [`crate::journal::archive`], in the same way.)
 //!
-//! Whoever wrote it may have been killed before the sync; or the sync failed, and the system goes on
-//! showing what it could not write, has it for clean, and does nothing for it when it is synced
-//! again. So what nothing later proves durable is *written* again:
+//! Its writer may have been killed before the sync. Or the sync failed: then the system still shows
+//! data that it could not write, takes it for clean, and does nothing for it at the next sync. So what
+//! nothing later proves durable is *written* again:
 //! - of the log, the groups that no later group, backup slot or archived chunk knew durable, and the
-//!   block at the log's end: that there is no group may be a thing that was only seen, too;
+//!   block at the log's end: the absence of a group may also be only in the system's cache;
 //! - of each stripe's backup, the slot that was written last: a slot is only written when the one
 //!   before is durable;
 //! - of the archive, the chunks that no later one knew durable.
 //!
-//! What is written is what stands there, byte for byte. So whatever of it was stable stays so while it
-//! is written, and all of this may be killed anywhere and repeated. It costs a few small writes: what
-//! was in flight at the end, and a block of each stripe.
+//! The present bytes are written again. So whatever of it was stable stays so while it is written, and
+//! all of this may be killed anywhere and repeated. It costs a few small writes: what was in flight at
+//! the end, and a block of each stripe.
 
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError};

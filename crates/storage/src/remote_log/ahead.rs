@@ -1,8 +1,8 @@
 //! Reading ahead: of a log that is long, many entries are asked for at once, since each request takes the time of a round.
 //!
-//! What is read ahead is there for good, so it is as good as what is read when its turn comes: a reader whose answers came
-//! late would have the same, and what it checks of an entry it checks of this one. That there is *no* entry is never taken
-//! from here, nor is an error: then the reader asks itself.
+//! Entries read ahead are final, so they are as good as entries read in their turn. A reader whose answers came late
+//! would have the same, and it makes the same checks of them. That there is *no* entry is never taken from here, nor is
+//! an error: then the reader asks itself.
 //!
 //! Invariant: I10 (what is kept has a bound, [`AHEAD_BYTES`], or is one entry).
 
@@ -23,13 +23,13 @@ const AHEAD_BYTES: u64 = 32 << 20;
 pub(super) struct Ahead {
     /// Entries that were asked for in a row, without an end.
     in_a_row: u32,
-    /// What is there, by the list; from the next entry on.
+    /// The stored entries, by the list; from the next entry on.
     listed: VecDeque<Listed>,
     read: VecDeque<(u64, Vec<u8>)>,
 }
 
 impl Ahead {
-    /// The bytes of this entry, if it was read ahead or is now. Whoever reads asks for one entry after the other.
+    /// The bytes of this entry, if it was read ahead or is now. The reader asks for one entry after the other.
     pub fn take(&mut self, store: &dyn RemoteStore, number: u64) -> Option<Vec<u8>> {
         if self.in_a_row < ONE_BY_ONE {
             self.in_a_row += 1;
@@ -114,7 +114,7 @@ mod tests {
         assert!(read_ahead > 190, "{read_ahead}");
         assert_eq!(ahead.take(&store, 201), None);
         ahead.is_at_end();
-        // What has come since is found, and a missing one ends what is read ahead.
+        // Later entries are found, and a missing one ends the reading ahead.
         put(201..210);
         put(211..220);
         for number in 201..210 {

@@ -1,8 +1,8 @@
-//! What a *base* consists of: a copy of a database in a store, at a place between two entries of its log. A new copy
-//! begins there instead of at the log's beginning, which can then be deleted.
+//! The parts of a *base*: a copy of a database in a store, at a place between two entries of its log. A new copy begins
+//! there instead of at the log's beginning, which can then be deleted.
 //!
 //! A base is the files of a directory that follows the log, in parts; its *head*, an object that is created last, names
-//! them. So what has no head is no base: somebody may be putting it there, or died while doing so.
+//! them. So objects without a head are no base: a process may be storing them, or died while doing so.
 //!
 //! ```text
 //! bases/NNNNNNNNNNNNNNNNNNNN-RANDOM/head          up to entry N, not with it
@@ -67,12 +67,12 @@ impl BaseName {
     }
 }
 
-/// What a store has of bases.
+/// The bases in a store.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ListedBases {
     /// The names of whole bases, the oldest first, with their bytes.
     pub whole: Vec<(BaseName, u64)>,
-    /// Those that are none: without a head.
+    /// The unfinished ones: without a head.
     pub unfinished: Vec<BaseName>,
 }
 
@@ -108,9 +108,9 @@ pub fn list_bases(store: &(impl RemoteObjects + ?Sized)) -> Result<ListedBases, 
 /// A part of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BasePart {
-    /// Where its bytes are in the file. Between parts there are zeroes.
+    /// The place of its bytes in the file. Between parts there are zeroes.
     pub offset: u64,
-    /// How many there are.
+    /// Their number.
     pub bytes: u64,
     /// CRC-32C of them.
     pub checksum: u32,
@@ -127,7 +127,7 @@ pub struct BaseFile {
     pub parts: Vec<BasePart>,
 }
 
-/// What a base is.
+/// The description of a base.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BaseHead {
     /// Up to where it has the log.
@@ -171,10 +171,10 @@ impl BaseHead {
         seal(text)
     }
 
-    /// What was read, if it is what was written.
+    /// The content read, if it is the content written.
     ///
     /// # Errors
-    /// Where it is damaged.
+    /// The place of the damage.
     pub fn decode(name: &str, bytes: &[u8]) -> Result<BaseHead, String> {
         Self::read(name, bytes).map_err(|misread| misread.to_string())
     }

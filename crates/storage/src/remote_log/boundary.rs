@@ -1,8 +1,8 @@
 //! The boundary: where a log begins, since what is before may be deleted.
 //!
-//! One object, exchanged by compare-and-swap. It carries the whole position, so that an entry before it can be told from
-//! one that was created there later; and a counter and who wrote it, so that two states never have the same bytes, for
-//! stores that compare contents (A-B-A).
+//! One object, exchanged by compare-and-swap. It carries the whole position, so that an entry before it is
+//! distinguished from one that was created there later. It also has a counter and its writer, so that two states never
+//! have the same bytes, for stores that compare contents (A-B-A).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -18,20 +18,20 @@ pub const BOUNDARY_VERSION: u32 = 1;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SdxF");
 
-/// Where a log begins.
+/// The beginning of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Boundary {
     /// The database's identity.
     pub identity: u64,
-    /// How often it was exchanged; 0: never, and there is none in the store.
+    /// The number of exchanges; 0: never, and the store has none.
     pub counter: u64,
-    /// What is before it may be deleted.
+    /// Entries before it may be deleted.
     pub position: EntryPosition,
     /// A random number of who wrote it.
     pub by: u64,
 }
 
-/// What bytes are that are no boundary.
+/// The faults of bytes that are no boundary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundaryError {
@@ -50,9 +50,9 @@ pub enum BoundaryError {
     /// A field cannot be so.
     #[error("its {field} cannot be {found}")]
     Field {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         found: u64,
     },
 }
@@ -68,7 +68,7 @@ impl Boundary {
         }
     }
 
-    /// Whether an entry after which the log is here may be part of the log: it is not before the boundary, or it is the
+    /// True if an entry after which the log is here may be part of the log: it is not before the boundary, or it is the
     /// very one to which the boundary goes.
     pub fn admits(&self, after: EntryPosition) -> bool {
         after.next > self.position.next || after == self.position
@@ -98,10 +98,10 @@ impl Boundary {
         bytes
     }
 
-    /// What was read, if an encoder made it.
+    /// The boundary read, if an encoder made it.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The fault.
     pub fn decode(bytes: &[u8]) -> Result<Boundary, BoundaryError> {
         let found = bytes.len();
         let wrong = BoundaryError::Bytes { found };

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The claimant has then read whatever was acknowledged before its fence, and nothing is acknowledged by others behind
-//! it. If it dies in between, its fence stops the owner before, and somebody has to claim again.
+//! it. If it dies in between, its fence stops the owner before, and another process has to claim again.
 
 use super::RemoteLogError;
 use super::entry::Entry;
@@ -22,7 +22,7 @@ use super::position::{EntryPosition, Epoch};
 use super::reader::{Read, Reader, decode_boundary};
 use super::store::{Appended, Listed, Register};
 
-/// What a claim comes to.
+/// The result of a claim.
 #[derive(Debug)]
 pub enum Claiming {
     /// An entry that is to be applied first. The claim goes on.
@@ -31,7 +31,7 @@ pub enum Claiming {
     Owner(Owner),
 }
 
-/// Who takes a log over.
+/// A process that takes a log over.
 #[derive(Debug)]
 pub struct Claim {
     reader: Reader,
@@ -151,7 +151,7 @@ impl Claim {
         Ok(Claiming::Owner(owner))
     }
 
-    /// What stands where the fence should: the fence, another entry, or nothing.
+    /// The content of the fence's number: the fence, another entry, or nothing.
     fn read_back(
         &mut self,
         fence: Entry,

@@ -7,12 +7,12 @@
 //! A store that gives no answer is asked for as long as the database is open ([`Closing`]): transactions wait meanwhile, and
 //! go on when it answers. Only another owner, or what contradicts the log here, closes it.
 //!
-//! The log here is kept from the place on that the directory knows to be in the store ([`Known`]), which is written down
-//! now and then ([`record_bytes`]), and when the log is full (`remote_log::record`).
+//! The log here is kept from the place on that the directory knows to be in the store ([`Known`]). That is recorded now
+//! and then ([`record_bytes`]), and when the log is full (`remote_log::record`).
 //!
 //! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy limits
-//! transactions to less. Where the copy follows, the log here has to hold what the store has not yet taken: when it is
-//! full, transactions wait.
+//! transactions to less. If the copy follows, the log here has to hold everything that the store has not yet taken:
+//! when it is full, transactions wait.
 
 use super::RemoteLogError;
 use super::entry::EntryBuilder;
@@ -37,14 +37,14 @@ use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How much log goes to the store between two records of how far it is, if the log here has so many bytes: at most an
-/// eighth of them is kept for the record alone.
+/// The bytes of log that go to the store between two records of its place, if the log here has so many bytes: at most
+/// an eighth of them is kept for the record alone.
 pub fn record_bytes(log_bytes: u64) -> u64 {
     (log_bytes / 8).min(16 << 20)
 }
 
-/// The most bytes of an entry with several groups, for a store that takes so many and a log here of so many: a follower
-/// frees its log only up to an entry, so whose log is as long as this one must have room for it.
+/// The most bytes of an entry with several groups, for a store that takes so many and a log here of so many. A follower
+/// frees its log only up to an entry, so one with a log as long as this must have room for it.
 pub fn entry_bytes(of_store: u64, log_bytes: u64) -> u64 {
     of_store.min(record_bytes(log_bytes))
 }
@@ -71,7 +71,7 @@ impl EntryOfGroups {
         full
     }
 
-    /// What was added, if anything was.
+    /// The added entry, if any.
     pub fn take(&mut self) -> Option<FullEntry> {
         let last = self.last.take()?;
         Some((std::mem::take(&mut self.entry), last))
@@ -150,7 +150,7 @@ impl StoreCopy {
         &self.in_store
     }
 
-    /// How far the store has the log.
+    /// The place up to which the store has the log.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -191,7 +191,7 @@ impl StoreCopy {
             let (mut groups, mut read_back) = (0, 0);
             while full.is_none() {
                 let (next, durable) = (follower.position().group, log.durable());
-                // What was written just now is still in memory.
+                // Groups written just now are still in memory.
                 full = match recent.get(next) {
                     Some((header, bytes)) if next < durable.group => {
                         follower.skip(&header);
@@ -219,7 +219,7 @@ impl StoreCopy {
                 None if closed => return Ok(()),
                 None => match log.poll(follower.position().group, &waker) {
                     Poll::Ready(Ok(())) => {}
-                    // What is durable is carried to its end; then it waits to be closed.
+                    // Durable groups are carried to their end; then it waits to be closed.
                     Poll::Ready(Err(_)) | Poll::Pending => closing.wait(),
                 },
             }

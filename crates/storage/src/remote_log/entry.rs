@@ -1,8 +1,8 @@
 //! An entry of a remote log: a head of 72 bytes, then commit groups; or the head alone, which is a fence.
 //!
-//! The head binds the bytes to their place: database, number, epoch and writer, and the checksum of the entry before,
-//! so that two logs with the same entry have the same past. What no encoder made is refused with what is wrong. A
-//! fence is told from other entries by its length alone, so that who deletes knows it from a list.
+//! The head binds the bytes to their place: database, number, epoch and writer, and the checksum of the entry before.
+//! So two logs with the same entry have the same past. Bytes that no encoder made are refused with their fault. Its
+//! length alone distinguishes a fence from other entries, so that a list shows it to a deleting process.
 //!
 //! The groups are whole ([`crate::log::group`]); their layout is in `docs/format.md`.
 
@@ -49,7 +49,7 @@ pub struct EntryHead {
 }
 
 impl EntryHead {
-    /// Whether an epoch begins here.
+    /// True if an epoch begins here.
     pub fn is_fence(&self) -> bool {
         self.payload_bytes == 0
     }
@@ -66,7 +66,7 @@ impl EntryHead {
     }
 }
 
-/// What bytes are that are no entry.
+/// The faults of bytes that are no entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryError {
@@ -82,9 +82,9 @@ pub enum EntryError {
     /// The head's checksum is another one.
     #[error("its head's checksum is {found:08x}, it says {expected:08x}")]
     Head {
-        /// What it says.
+        /// The checksum in it.
         expected: u32,
-        /// What it is.
+        /// The checksum of its bytes.
         found: u32,
     },
     /// Of another version.
@@ -96,25 +96,25 @@ pub enum EntryError {
     /// A field cannot be so.
     #[error("its {field} cannot be {found}")]
     Field {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         found: u64,
     },
     /// Of another length than it says.
     #[error("it has {found} bytes behind its head, and says {expected}")]
     Length {
-        /// What it says.
+        /// The length in it.
         expected: u64,
-        /// What it has.
+        /// Its length.
         found: u64,
     },
     /// The groups' checksum is another one.
     #[error("its groups' checksum is {found:08x}, it says {expected:08x}")]
     Payload {
-        /// What it says.
+        /// The checksum in it.
         expected: u32,
-        /// What it is.
+        /// The checksum of its bytes.
         found: u32,
     },
 }
@@ -138,10 +138,10 @@ impl Entry {
         Entry::sealed(identity, after, bytes, time)
     }
 
-    /// What was read, if an encoder made it.
+    /// The entry read, if an encoder made it.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The fault.
     pub fn decode(bytes: Vec<u8>) -> Result<Entry, EntryError> {
         let head = decode_head(&bytes)?;
         let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
@@ -176,7 +176,7 @@ impl Entry {
         self.bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default()
     }
 
-    /// The groups, one by one: each with its header, as it stands on disk. Whether its records are whole is not looked at.
+    /// The groups, one by one: each with its header, in the form on disk. Its records are not checked.
     ///
     /// # Errors
     /// [`RemoteLogError::Groups`], and then nothing more.
@@ -248,7 +248,7 @@ impl EntryBuilder {
         self.bytes.len() as u64
     }
 
-    /// Whether there is no group in it.
+    /// True if it has no group.
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == ENTRY_HEAD_BYTES
     }
@@ -286,7 +286,7 @@ fn encode_head(head: &EntryHead, into: &mut [u8; ENTRY_HEAD_BYTES]) -> u32 {
 /// The head of an entry that was read, or of its first [`ENTRY_HEAD_BYTES`].
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault.
 pub fn decode_head(bytes: &[u8]) -> Result<EntryHead, EntryError> {
     let found = bytes.len();
     let bytes: &[u8; ENTRY_HEAD_BYTES] = bytes.first_chunk().ok_or(EntryError::Short { found })?;

@@ -1,4 +1,4 @@
-//! What goes wrong with a log in a store.
+//! Errors of a log in a store.
 
 use super::boundary::BoundaryError;
 use super::entry::EntryError;
@@ -15,9 +15,9 @@ pub enum RemoteLogError {
          it does is durable; what it had not acknowledged did not happen. It can come back and follow"
     )]
     Fenced {
-        /// Where its next entry should have gone.
+        /// The number of its next entry.
         number: u64,
-        /// The epoch that stands there.
+        /// The epoch of the entry there.
         epoch: Epoch,
     },
     /// An entry's fate is not known, so nothing may follow it (I7).
@@ -28,18 +28,18 @@ pub enum RemoteLogError {
     Unknown {
         /// The entry.
         number: u64,
-        /// Why nobody knows.
+        /// The reason that it is unknown.
         reason: String,
     },
-    /// What is asked for was deleted.
+    /// The requested entry was deleted.
     #[error(
         "entry {number} of the log is deleted: the log begins at {first}; begin with a base, as an absent or empty \
          directory does that is opened with the store, or make a copy by `sardonyx store clone`"
     )]
     BehindBoundary {
-        /// What is asked for.
+        /// The requested number.
         number: u64,
-        /// Where the log begins.
+        /// The beginning of the log.
         first: u64,
     },
     /// The log is of another database.
@@ -58,9 +58,9 @@ pub enum RemoteLogError {
     /// An entry is damaged.
     #[error("entry {number} of the log is damaged: {source}")]
     Entry {
-        /// Which.
+        /// The number.
         number: u64,
-        /// What is wrong.
+        /// The fault.
         #[source]
         source: EntryError,
     },
@@ -70,9 +70,9 @@ pub enum RemoteLogError {
          copy of the database that its owner has"
     )]
     Chain {
-        /// Which.
+        /// The number.
         number: u64,
-        /// What is wrong.
+        /// The fault.
         reason: &'static str,
     },
     /// An entry is whole, and what is in it are no commit groups.
@@ -80,7 +80,7 @@ pub enum RemoteLogError {
         "entry {number} of the log holds no commit groups from byte {offset} on: it was not written by a database"
     )]
     Groups {
-        /// Which.
+        /// The number.
         number: u64,
         /// Of its payload.
         offset: usize,
@@ -90,13 +90,13 @@ pub enum RemoteLogError {
         "a copy of the database in the store is damaged: {reason}; use another one, or delete it"
     )]
     Base {
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The record of the host that serves is damaged.
     #[error("{reason}; delete it in the store: the next host writes another")]
     Primary {
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// An entry is missing.
@@ -108,7 +108,7 @@ pub enum RemoteLogError {
         number - 1
     )]
     Hole {
-        /// Which is missing.
+        /// The missing number.
         number: u64,
         /// The first one after it that is there.
         found: u64,
@@ -120,13 +120,13 @@ pub enum RemoteLogError {
          database of its own of this directory by `sardonyx backup DIRECTORY NEW`, which can be served with another place"
     )]
     Lost {
-        /// Which.
+        /// The number.
         number: u64,
     },
     /// The boundary is damaged.
     #[error("the log's boundary is damaged: {source}")]
     Boundary {
-        /// What is wrong.
+        /// The fault.
         #[source]
         source: BoundaryError,
     },

@@ -1,9 +1,9 @@
-//! What a machine asks of a store, and what it is told, as values; one request at a time.
+//! A machine's requests to a store, and the answers, as values; one request at a time.
 //!
-//! A request has a ticket, and an answer names it. When a machine is told [`Answer::Unclear`], it goes on with another
-//! ticket, so an answer that comes later, or twice, is not taken for that of another request of this machine (a claim and
-//! the owner that it becomes are one). What was asked may still be done, at any time: machines live with that, not with
-//! late answers.
+//! A request has a ticket, and an answer names it. After [`Answer::Unclear`] a machine continues with another ticket.
+//! So an answer that comes later, or twice, is not taken for that of another request of this machine (a claim and the
+//! owner that it becomes are one). An unanswered request may still be done, at any time: machines allow for that, not
+//! for late answers.
 
 use super::RemoteLogError;
 use super::planted::{self, Planted};
@@ -12,7 +12,7 @@ use super::store::{
     Appended, Listed, Register, RegisterVersion, RemoteStore, StoreError, StoredRegister, Swapped,
 };
 
-/// Which request of a machine.
+/// The request of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Ticket(u64);
 
@@ -52,7 +52,7 @@ impl Doubts {
     }
 }
 
-/// What a machine asks.
+/// A machine's request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request<'a> {
     /// [`RemoteStore::read`].
@@ -75,16 +75,16 @@ pub enum Request<'a> {
     ReadRegister(Register),
     /// [`RemoteStore::swap_register`].
     SwapRegister {
-        /// Which one.
+        /// The register.
         register: Register,
-        /// What should stand there.
+        /// The expected content.
         expected: Option<&'a RegisterVersion>,
         /// The new one.
         bytes: &'a [u8],
     },
 }
 
-/// What a machine is told.
+/// An answer to a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// To [`Request::Read`].
@@ -99,7 +99,7 @@ pub enum Answer {
     Register(Option<StoredRegister>),
     /// To [`Request::SwapRegister`].
     Swapped(Swapped),
-    /// There is no answer. What was asked may be done, may be done at any time later, or never.
+    /// There is no answer. The request may be done, may be done at any time later, or never.
     Unclear,
 }
 
@@ -107,7 +107,7 @@ impl Request<'_> {
     /// Asks this store.
     ///
     /// # Errors
-    /// Those that are not [`Answer::Unclear`]: asking again is of no use.
+    /// Errors other than [`Answer::Unclear`]: asking again is of no use.
     pub fn ask(&self, store: &dyn RemoteStore) -> Result<(Answer, Option<StoreError>), StoreError> {
         let answer = match *self {
             Request::Read(number) => store.read(number).map(Answer::Read),
@@ -135,13 +135,13 @@ impl Request<'_> {
 
 /// A state machine that talks to a store.
 pub trait Machine {
-    /// What it comes to; some come to more than one thing.
+    /// Its result; some have more than one.
     type Outcome;
 
-    /// What it asks now. The same again and again, until it is answered.
+    /// Its present request. The same again and again, until it is answered.
     fn request(&self) -> (Ticket, Request<'_>);
 
-    /// What it is told. An answer to another request than the present one changes nothing.
+    /// Gives it an answer. An answer to another request than the present one changes nothing.
     ///
     /// # Errors
     /// It ends.

@@ -1,9 +1,9 @@
-//! How far a directory has a log that is in a store: the file `STORE`, which says that up to a place in the store's log
-//! everything is in the log here, up to a place there.
+//! A directory's knowledge of a log in a store. The file `STORE` says that up to a place in the store's log everything
+//! is in the log here, up to a place there.
 //!
 //! It may lag behind: what follows is compared, group by group, when the directory is opened. So it is written now and
-//! then, and the log here is kept from this place on. Whoever has the file open in a directory without the store would
-//! let that log go; so a directory with it is opened with its store, or not at all.
+//! then, and the log here is kept from this place on. A process that opens the file's directory without the store would
+//! free that log. So a directory with it is opened with its store, or not at all.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -58,7 +58,7 @@ impl Known {
         }
     }
 
-    /// Its lines, as they stand in this file and in the head of a base.
+    /// Its lines, in the form of this file and of the head of a base.
     pub(crate) fn lines(&self) -> String {
         let (entry, log) = (self.entry, self.log);
         format!(
@@ -122,7 +122,7 @@ impl Known {
         Ok(known)
     }
 
-    /// What the directory's file says, if there is one.
+    /// The content of the directory's file, if it has one.
     ///
     /// # Errors
     /// [`KnownError`].

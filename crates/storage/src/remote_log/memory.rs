@@ -1,5 +1,5 @@
-//! A store in this process' memory: for tests and for trying things out. Others replicate; this one is gone with the
-//! process.
+//! A store in this process' memory: for tests and for trying things out. Other stores replicate; this one ends with
+//! the process.
 
 use super::objects::{ListedObject, RemoteObjects, check_object_name};
 use super::store::{
@@ -45,13 +45,13 @@ impl MemoryStore {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn entries(&self) -> usize {
         self.content.lock().entries.len()
     }
 }
 
-/// The most bytes of an entry, where the store is not told otherwise.
+/// The most bytes of an entry, unless configured.
 const ENTRY_BYTES_MAX: u64 = 64 << 20;
 
 impl RemoteStore for MemoryStore {

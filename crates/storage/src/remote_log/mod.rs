@@ -10,7 +10,7 @@
 //!   epoch    1      1     1      1      2     2      3     3
 //! ```
 //!
-//! - [`entry`]: what stands under a number: commit groups, or the *fence* with which an epoch begins;
+//! - [`entry`]: the content of a number: commit groups, or the *fence* with which an epoch begins;
 //! - [`position`]: a place between two entries, and which entry may follow there;
 //! - [`boundary`]: where the log begins, since what is before is deleted;
 //! - [`store`]: what is asked of a store, as a trait;
@@ -19,25 +19,27 @@
 //! - [`exchange`]: requests to a store and answers, as values;
 //! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
 //!   deletes its beginning: without I/O, clock and thread;
-//! - [`shell`]: runs them with a store, and waits; `ahead`: reads many entries at once; [`copy`]: as the copy of a log that is written here, without which
-//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that follows it; [`in_store`]: how far that is;
+//! - [`shell`]: runs them with a store, and waits; `ahead`: reads many entries at once; [`copy`]: the copy of a log
+//!   that is written here, without which nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)), or that
+//!   follows it; [`in_store`]: its place;
 //! - [`base`]: a copy of the database in the store, with which a new one begins; [`known`]: how far a directory has the log; [`primary`]: which host serves the database.
 //!
-//! What holds, and why:
-//! 1. *An entry is durable when the store has it at its number.* An owner has one on its way at a time, and appends
-//!    the next one behind it. After an answer that is missing, late, or a conflict, it reads what stands there: its own
-//!    entry is success, another's means that it is fenced, and nothing is acknowledged any more (I7). Nothing there
-//!    says nothing: what was asked may still come. So the same bytes are asked for again.
-//! 2. *A claim is an entry, too.* Who takes over reads to the end, then puts an empty fence of a new epoch there. If
-//!    the owner before was faster, its entry stands there and is read first. So whatever was acknowledged is before the
-//!    fence, and who took over has read it; and the owner before finds the fence where its next entry should go.
-//! 3. *Fences are never deleted.* A writer that was stopped for hours tries exactly the number at which its successor's
-//!    fence stands. Were that one gone, it would succeed.
+//! The rules, and their reasons:
+//! 1. *An entry is durable when the store has it at its number.* An owner has one on its way at a time, and appends the
+//!    next one behind it. After an answer that is missing, late, or a conflict, it reads the entry there. Its own entry
+//!    is success, another's means that it is fenced, and nothing is acknowledged any more (I7). Nothing there says
+//!    nothing: what was asked may still come. So the same bytes are asked for again.
+//! 2. *A claim is an entry, too.* A process that takes over reads to the end, then puts an empty fence of a new epoch
+//!    there. If the owner before was faster, its entry is there and is read first. So whatever was acknowledged is
+//!    before the fence, and who took over has read it; and the owner before finds the fence where its next entry should
+//!    go.
+//! 3. *Fences are never deleted.* A writer that was stopped for hours tries exactly the number of its successor's
+//!    fence. If that were deleted, it would succeed.
 //! 4. *The boundary moves before anything is deleted.* Under a number whose entry is deleted anything can be created
-//!    again: by an old request that was delayed, or by a claimant who takes the gap for the end. So who finds nothing
-//!    reads the boundary next; who claimed reads it after its fence is there; and a fence is believed once the boundary,
-//!    read after it, is not beyond it. Below the boundary there is then the entry that was there before, or the fence
-//!    of a claim that failed, and neither is taken for log.
+//!    again: by an old request that was delayed, or by a claimant who takes the gap for the end. So a reader that finds
+//!    nothing reads the boundary next, and a claimant reads it after its fence is stored. A fence counts once the
+//!    boundary, read after it, is not beyond it. Below the boundary there is then the entry that was there before, or
+//!    the fence of a claim that failed, and neither is taken for log.
 //! 5. *A list says nothing of the end*: it may be old. It only shows that an entry is missing from the middle.
 //! 6. Epochs grow along the log, and each has one writer, whose number is random.
 //!

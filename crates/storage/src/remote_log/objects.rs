@@ -1,8 +1,8 @@
-//! What else is asked of a store that keeps a log: objects with names, for what is read whole and changes never, such as
-//! the database's manifest.
+//! The other request to a store that keeps a log: objects with names, for contents that are read whole and never
+//! change, such as the database's manifest.
 //!
-//! An object is created once and not replaced. Who finds one has what its creator wrote; of several that create under
-//! one name one succeeds. So they need no more of a store than entries do.
+//! An object is created once and not replaced. A reader of one has its creator's bytes; of several creators under one
+//! name one succeeds. So they need no more of a store than entries do.
 
 use super::store::{Appended, RemoteStore, StoreError};
 
@@ -51,7 +51,7 @@ pub trait RemotePlace: RemoteStore + RemoteObjects {}
 
 impl<T: RemoteStore + RemoteObjects> RemotePlace for T {}
 
-/// Whether an object, or a folder of objects, can have this name: parts of small letters, digits and hyphens, with `/`
+/// True if an object, or a folder of objects, can have this name: parts of small letters, digits and hyphens, with `/`
 /// between them.
 pub fn is_object_name(name: &str) -> bool {
     let is_part = |part: &str| {

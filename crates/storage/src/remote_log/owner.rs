@@ -9,14 +9,14 @@
 //!                                        └─▶ beyond n: superseded long ago, and this entry may have been in the log
 //! ```
 //!
-//! At an owner's next number stands nothing, its own entry, or its successor's fence, which is never deleted. (Its own
-//! may even be deleted meanwhile, and is then created again below the boundary, where nobody takes it for log; it was in
-//! the log all the same, and its successor has read it. Or the fence of a claim that failed is there before. So only the
-//! boundary says that an entry never was in the log.)
+//! An owner's next number is empty, or has its own entry, or its successor's fence, which is never deleted. (Its own
+//! may even be deleted meanwhile, and is then created again below the boundary, where no reader takes it for log. It
+//! was in the log all the same, and its successor has read it. Or the fence of a claim that failed is there before. So
+//! only the boundary says that an entry never was in the log.)
 //!
 //! An answer that is damaged is read again a few times before that is believed.
 //!
-//! The same entry is created again as often as it is answered for. Who drives the machine decides when that is enough
+//! The same entry is created again as often as it is answered for. The machine's driver decides when that is enough
 //! ([`Owner::give_up`]): then its fate is unknown, and nothing follows (I7).
 
 use super::RemoteLogError;
@@ -27,7 +27,7 @@ use super::position::{EntryPosition, Epoch};
 use super::reader::decode_boundary;
 use super::store::{Appended, Register, StoredRegister};
 
-/// Who may append to a log, as far as it knows.
+/// A process that may append to a log, as far as it knows.
 #[derive(Debug)]
 pub struct Owner {
     identity: u64,
@@ -44,7 +44,7 @@ enum State {
     Idle,
     Putting(Entry),
     ReadingBack(Entry),
-    /// Something else stands there, of this epoch if it is an entry.
+    /// Its number has something else, of this epoch if it is an entry.
     Superseded(Result<Epoch, EntryError>),
 }
 
@@ -66,7 +66,7 @@ impl Owner {
         self.identity
     }
 
-    /// Whether an entry is on its way.
+    /// True if an entry is under way.
     pub fn is_appending(&self) -> bool {
         !matches!(self.state, State::Idle)
     }
@@ -95,8 +95,8 @@ impl Owner {
         Ok(())
     }
 
-    /// The entry on its way is waited for no longer, for this reason. Returns what is to be told of it, and of
-    /// everything after it.
+    /// The entry on its way is waited for no longer, for this reason. Returns the error of it, and of everything after
+    /// it.
     pub fn give_up(&mut self, reason: impl Into<String>) -> RemoteLogError {
         let (number, reason) = (self.at.next, reason.into());
         self.end(RemoteLogError::Unknown { number, reason })
@@ -114,7 +114,7 @@ impl Owner {
         Some(self.at)
     }
 
-    /// What stands at the entry's number.
+    /// Reads the content of the entry's number.
     fn read_back(
         &mut self,
         entry: Entry,
@@ -132,7 +132,7 @@ impl Owner {
         Ok(None)
     }
 
-    /// What follows from another's entry at this one's number.
+    /// The consequence of another's entry at this one's number.
     fn superseded(
         &self,
         other: &Result<Epoch, EntryError>,

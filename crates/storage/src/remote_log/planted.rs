@@ -4,7 +4,7 @@
 /// A rule that is left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Planted {
-    /// Who finds the end owns the log, without a fence.
+    /// A process that finds the end owns the log, without a fence.
     NoFence,
     /// A conflict after a lost answer is taken for one's own entry.
     NoReadBack,
@@ -29,13 +29,13 @@ thread_local! {
     pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether this error is planted.
+/// True if this error is planted.
 #[cfg(test)]
 pub(super) fn is(planted: Planted) -> bool {
     PLANTED.get() == Some(planted)
 }
 
-/// Whether this error is planted: never.
+/// True if this error is planted: never.
 #[cfg(not(test))]
 pub(super) const fn is(_: Planted) -> bool {
     false

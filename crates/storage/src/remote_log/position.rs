@@ -14,8 +14,8 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// A place between two entries: everything before it is in, nothing after it is. Who keeps a copy of the database keeps
-/// this beside it, and goes on from here.
+/// A place between two entries: everything before it is in, nothing after it is. The keeper of a copy of the database
+/// keeps this beside it, and continues from here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EntryPosition {
     /// The next entry's number.

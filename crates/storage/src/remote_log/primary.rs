@@ -1,5 +1,5 @@
-//! Which host serves a database whose log is in a store: a record in a register of that store, with the count that its
-//! host raises ([`sardonyx_base::lease`]). Without I/O and clock.
+//! The serving host of a database whose log is in a store: a record in a register of that store, with the count that
+//! its host raises ([`sardonyx_base::lease`]). Without I/O and clock.
 //!
 //! ```text
 //!   look ─▶ somebody's count goes on: follow
@@ -8,12 +8,12 @@
 //!                 └─▶ conflict, no answer: look again
 //! ```
 //!
-//! The record says who *should* serve, so that hosts do not take the log from each other in turn. What is acknowledged
-//! does not depend on it: that is decided by the log's fence alone (I12), whatever the clocks say and whoever wrote here.
-//! Only who reads without writing relies on the lease.
+//! The record says who *should* serve, so that hosts do not take the log from each other in turn. Acknowledgements do
+//! not depend on it: the log's fence alone decides them (I12), with any clocks and any writers here. Only who reads
+//! without writing relies on the lease.
 //!
-//! A lease that has run out, since the store was away, begins anew if the record can still be replaced: then no other
-//! host has taken the host for gone meanwhile, and each that watches begins to count again. [`sardonyx_base::lease`]
+//! A lease that has run out, since the store was away, begins anew if the record can still be replaced. Then no other
+//! host has taken the host for failed meanwhile, and each that watches begins to count again. [`sardonyx_base::lease`]
 //! forbids that for signs that are shown without a comparison; here the comparison is the register's own.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -30,7 +30,7 @@ pub const HOST_NAME_BYTES_MAX: usize = 200;
 /// In place of a host's name: any other one is to serve.
 pub const ANY_OTHER: &str = "*";
 
-/// What stands where no host is wanted.
+/// The text for no wanted host.
 const NOBODY: &str = "-";
 
 /// The most time that a host which is wanted has to come, once the one before has released.
@@ -42,7 +42,7 @@ const BYTES_MAX: usize = 4096;
 /// This version of records.
 const VERSION: u32 = 1;
 
-/// Which host serves, or did last.
+/// The host that serves, or did last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Primary {
     /// The database's identity.
@@ -53,15 +53,15 @@ pub struct Primary {
     pub process: u64,
     /// Raised with each renewal.
     pub count: u64,
-    /// It counts as gone when its count has stood still for so long.
+    /// It counts as failed when its count has not changed for so long.
     pub wait: Duration,
-    /// Whether it has stopped serving.
+    /// True if it has stopped serving.
     pub released: bool,
     /// The host that is to serve instead, or [`ANY_OTHER`].
     pub wanted: Option<String>,
 }
 
-/// Whether a host can have this name: 1 to 200 letters, digits, `.`, `_` and `-`, and not one `-` alone.
+/// True if a host can have this name: 1 to 200 letters, digits, `.`, `_` and `-`, and not one `-` alone.
 pub fn is_host_name(name: &str) -> bool {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=HOST_NAME_BYTES_MAX).contains(&name.len()) && name != NOBODY && name.bytes().all(is_good)
@@ -152,18 +152,18 @@ impl Primary {
 /// A record that is to replace what was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replacement {
-    /// What was read.
+    /// The content read.
     pub expected: Option<RegisterVersion>,
-    /// What is to be there.
+    /// The content to write.
     pub record: Primary,
 }
 
-/// What a host is to do that does not serve.
+/// The next act of a host that does not serve.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Look {
     /// Another host serves, or is to.
     Follow(Primary),
-    /// Nobody does: if this replacement succeeds, a term begins ([`Term::new`]).
+    /// No host does: if this replacement succeeds, a term begins ([`Term::new`]).
     Claim(Replacement),
 }
 
@@ -177,7 +177,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A process of this random number, on a host of this name, that counts as gone after this wait.
+    /// A process of this random number, on a host of this name, that counts as failed after this wait.
     pub fn new(identity: u64, host: &str, process: u64, wait: Duration) -> Self {
         Candidate {
             own: Primary {
@@ -194,7 +194,7 @@ impl Candidate {
         }
     }
 
-    /// What to do after the register was read between two moments.
+    /// The next act after the register was read between two moments.
     ///
     /// # Errors
     /// The record is damaged, or another database's.
@@ -210,8 +210,8 @@ impl Candidate {
         let Some(found) = found else {
             return Ok(self.claim(stored, 0));
         };
-        // Two hosts of one name would take over from each other in turn: only what this one found when it began is of its
-        // process before, which is gone.
+        // Two hosts of one name would take over from each other in turn. Only the record that this one found when it
+        // began is of its earlier process, which has ended.
         let is_own = own.is_some() && (own == before || own == Some(self.own.process));
         let is_wanted = match found.wanted.as_deref() {
             None => found.released || is_own,
@@ -253,7 +253,7 @@ pub struct Term {
     wanted: Option<String>,
 }
 
-/// What is to be done for a term.
+/// The next act of a term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Duty {
     /// Nothing yet.
@@ -276,7 +276,7 @@ impl Term {
         }
     }
 
-    /// What is to be done now.
+    /// The present act.
     pub fn duty(&self, now: Instant) -> Duty {
         match self.lease.renewal(now) {
             _ if self.is_over => Duty::Over,
@@ -285,7 +285,7 @@ impl Term {
         }
     }
 
-    /// What is to be written now that the register was read; nothing, if the record is another's by now.
+    /// The record to write after the register was read; nothing, if the record is another's by now.
     ///
     /// # Errors
     /// The record is damaged, or another database's.
@@ -322,7 +322,7 @@ impl Term {
         self.found(stored).map(drop)
     }
 
-    /// What [`Term::found`] said was written, and was asked for at this moment.
+    /// The record of [`Term::found`] was written; the request was made at this moment.
     pub fn renewed(&mut self, asked: Instant) {
         self.lease.renewed(asked);
     }
@@ -332,7 +332,7 @@ impl Term {
         self.is_over = true;
     }
 
-    /// Until when no other host takes this one for gone.
+    /// The time until which no other host takes this one for failed.
     pub fn lease_until(&self) -> Option<Instant> {
         (!self.is_over).then(|| self.lease.until())
     }

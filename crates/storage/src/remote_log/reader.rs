@@ -15,7 +15,7 @@ use super::planted::{self, Planted};
 use super::position::EntryPosition;
 use super::store::{Register, StoredRegister};
 
-/// What a reader comes to; it may go on after either.
+/// The result of a reader; it may continue after either.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Read {
     /// The next entry. The reader is behind it now.
@@ -24,7 +24,7 @@ pub enum Read {
     End,
 }
 
-/// Who follows a log.
+/// A follower of a log.
 #[derive(Clone, Debug)]
 pub struct Reader {
     identity: u64,
@@ -66,7 +66,7 @@ impl Reader {
         self.identity
     }
 
-    /// Takes what stands under the next number, as if it had been read.
+    /// Takes the content of the next number, as if it had been read.
     pub(super) fn found(&mut self, found: Option<Vec<u8>>) -> Option<Read> {
         let number = self.at.next;
         let found = match found.map(Entry::decode) {

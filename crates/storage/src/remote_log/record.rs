@@ -1,6 +1,6 @@
-//! The record of how far a store has the log of a database that is open here: the file `STORE` ([`Known`]), which is
-//! written now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full and the store has more of
-//! it than is recorded.
+//! The record of a store's place in the log of a database that is open here: the file `STORE` ([`Known`]). It is
+//! written now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full and the store has more
+//! of it than is recorded.
 //!
 //! Only what is stable here is recorded, and the log is kept from there on. A record that fails is tried again when the
 //! next one is due, or room is wanted.
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Record {
-    /// What is known is recorded, and the log here reaches back to that.
+    /// The known place is recorded, and the log here reaches back to that.
     pub fn new(
         known: Known,
         disk: Arc<dyn Disk>,
@@ -125,7 +125,7 @@ impl RecordsStore for Record {
         let end = state.known.log;
         let is_stable = || end.group <= log.stable_below();
         if !is_stable() {
-            // What becomes stable after this has the supply look again; what did before is seen here.
+            // Log that becomes stable after this has the supply look again; earlier log is seen here.
             log.supply().look_again_when_stable();
             if !is_stable() {
                 return;

@@ -1,7 +1,7 @@
 //! A machine with a store: asks, waits, asks again.
 //!
-//! What gets no answer is asked again after a pause that doubles, until the time limit of the call is over. A machine's
-//! outcome ends a call. After a claim or an append whose time ran out, somebody has to claim the log anew.
+//! A request without an answer is repeated after a pause that doubles, until the time limit of the call is over. A
+//! machine's outcome ends a call. After a claim or an append whose time ran out, a process has to claim the log anew.
 
 use super::RemoteLogError;
 use super::ahead::Ahead;
@@ -18,7 +18,7 @@ use sardonyx_base::random::system_random;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a store is asked again.
+/// The time for which a store is asked again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Patience {
     /// For so long a call asks again; the last request may take longer.
@@ -72,7 +72,7 @@ pub fn ask<T>(
     }
 }
 
-/// How a request without answer is waited for.
+/// The wait for a request without an answer.
 #[derive(Debug)]
 struct Waiting<'a> {
     patience: &'a Patience,
@@ -134,7 +134,7 @@ pub fn drive<M: Machine>(
     }
 }
 
-/// Where the log of this database begins.
+/// The beginning of this database's log.
 ///
 /// # Errors
 /// The store's; it is damaged, or another database's.
@@ -147,8 +147,8 @@ pub fn ask_boundary(
     Ok(decode_boundary(identity, stored.as_ref())?.position)
 }
 
-/// Refuses a store that no longer has the entry before this place, which it had, and did not delete: the entries before
-/// that may be lost, too, and what is appended behind them could not be read.
+/// Refuses a store that no longer has the entry before this place, which it had, and did not delete. The entries before
+/// that may be lost, too, and entries appended behind them could not be read.
 ///
 /// # Errors
 /// [`RemoteLogError::Lost`]; the entry is damaged; the store's.
@@ -214,7 +214,7 @@ impl Follower {
     /// The next entry, if there is one: two requests if there is none. Of a long log many are read at once.
     ///
     /// # Errors
-    /// What is wrong with it; it was deleted; the store's.
+    /// Errors: its fault; it was deleted; the store's.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, RemoteLogError> {
         let found = self.ahead.take(&*self.store, self.position().next);
         let read = match found.and_then(|bytes| self.reader.found(Some(bytes))) {
@@ -248,8 +248,8 @@ impl Follower {
         self.check_end()
     }
 
-    /// Whether the log really ends where [`Follower::next_entry`] found nothing: entries behind that would say that one is
-    /// missing. Returns another entry, if one has come meanwhile.
+    /// Checks that the log really ends at the place where [`Follower::next_entry`] found nothing: entries behind that
+    /// would show that one is missing. Returns another entry, if one has come meanwhile.
     ///
     /// # Errors
     /// [`RemoteLogError::Hole`]; as [`Follower::next_entry`].
@@ -265,13 +265,13 @@ impl Follower {
         }
     }
 
-    /// Where it is.
+    /// Its place.
     pub fn position(&self) -> EntryPosition {
         self.reader.position()
     }
 }
 
-/// Who appends to a log that it has claimed.
+/// The appender to a log that it has claimed.
 #[derive(Debug)]
 pub struct RemoteWriter {
     store: Arc<dyn RemoteStore>,
@@ -280,12 +280,12 @@ pub struct RemoteWriter {
 }
 
 impl RemoteWriter {
-    /// Claims the log of this database, of which everything before `at` is known. What comes after is given to `apply`,
+    /// Claims the log of this database, of which everything before `at` is known. Later entries are given to `apply`,
     /// in order, before this returns.
     ///
     /// # Errors
-    /// What is wrong with an entry; what is missing was deleted; the store's; that of `apply`. The log may be claimed
-    /// none the less, so that its owner before is fenced, and is to be claimed again.
+    /// Errors: an entry's fault; a missing one was deleted; the store's; that of `apply`. The log may be claimed none
+    /// the less, so that its owner before is fenced, and is to be claimed again.
     pub fn claim<E: From<RemoteLogError>>(
         store: Arc<dyn RemoteStore>,
         identity: u64,
@@ -356,7 +356,7 @@ impl RemoteWriter {
         &self.patience
     }
 
-    /// What is on its way is waited for no longer, after this error. Returns what is to be told of it (I7).
+    /// The entry under way is waited for no longer, after this error. Returns its error (I7).
     pub fn give_up(&mut self, error: RemoteLogError) -> RemoteLogError {
         match self.owner.ended() {
             Some(ended) => ended.clone(),
@@ -369,7 +369,7 @@ impl RemoteWriter {
         self.store.entry_bytes_max()
     }
 
-    /// Where it is: behind its last entry.
+    /// Its place: behind its last entry.
     pub fn position(&self) -> EntryPosition {
         self.owner.position()
     }
@@ -380,11 +380,11 @@ impl RemoteWriter {
     }
 }
 
-/// Deletes what is before this place of this database's log. Nobody may need it any more: neither a checkpoint that is
-/// kept, nor a follower.
+/// Deletes what is before this place of this database's log. They must not be needed any more, neither by a kept
+/// checkpoint nor by a follower.
 ///
 /// # Errors
-/// The store's. What is left is deleted by the next call.
+/// The store's. The next call deletes the rest.
 pub fn trim(
     store: &dyn RemoteStore,
     identity: u64,

@@ -1,7 +1,6 @@
-//! What is asked of a store that keeps a log.
+//! The requests to a store that keeps a log.
 //!
-//! Numbers name entries, and beside them are a few registers. What must hold of a store, and is probed by who speaks to
-//! one:
+//! Numbers name entries, and beside them are a few registers. The requirements of a store, which its user probes:
 //! - a number's bytes never change; of several that create under one number one succeeds;
 //! - a read gives what was created before it, and a swap of a register compares and changes at once;
 //! - a list may be old: lack what was created, show what was deleted. It never shows what never was.
@@ -10,23 +9,23 @@
 
 use std::fmt::Debug;
 
-/// What became of an entry that was to be created.
+/// The result of creating an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Appended {
     /// It is there, as stable as the store makes anything.
     Ok,
-    /// Something else stands there: another's, or the same, by a request that was done twice.
+    /// Something else is there: another's, or the same, by a request that was done twice.
     Conflict,
 }
 
-/// What is in a store once, and is exchanged.
+/// A single thing in a store that is exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Register {
-    /// Where the log begins ([`super::boundary`]).
+    /// The beginning of the log ([`super::boundary`]).
     Boundary,
-    /// Which host serves the database ([`super::primary`]).
+    /// The serving host of the database ([`super::primary`]).
     Primary,
-    /// Which of several places have the log, where a store keeps it on several.
+    /// The places that have the log, where a store keeps it on several.
     Copies,
 }
 
@@ -41,12 +40,12 @@ impl Register {
     }
 }
 
-/// What became of a register that was to be exchanged.
+/// The result of exchanging a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swapped {
     /// It is there.
     Ok,
-    /// The one that stands there is not the expected one.
+    /// The register is not in the expected state.
     Conflict,
 }
 
@@ -59,7 +58,7 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Which state of a register was read: the store's own word for it, compared by a swap.
+/// The state of a register that was read: the store's own word for it, compared by a swap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterVersion(pub String);
 
@@ -72,28 +71,28 @@ pub struct StoredRegister {
     pub version: RegisterVersion,
 }
 
-/// Why a store gave no answer that could be used. What was asked may be done, be done later, or not.
+/// Why a store gave no answer that could be used. The request may be done, be done later, or not.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// No answer, or one that says to try again: time ran out, a connection broke, the store has too much to do.
     #[error("{place} gave no answer to {what}: {reason}; it is asked again")]
     Unclear {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Where the log is.
+        /// The log's place.
         place: String,
-        /// What is known.
+        /// The known reason.
         reason: String,
     },
     /// It cannot now, and did nothing: it is full, or not where it should be.
     #[error("{place} cannot {what} now: {reason}; it is asked again")]
     NotNow {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Where the log is.
+        /// The log's place.
         place: String,
-        /// What it says.
+        /// The store's answer.
         reason: String,
     },
     /// It refuses, and will again.
@@ -101,51 +100,51 @@ pub enum StoreError {
         "{place} refuses {what}: {reason}; look whether the bucket, stream or directory is there, at the rights, and whether there is space"
     )]
     Refused {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Where the log is.
+        /// The log's place.
         place: String,
-        /// What it says.
+        /// The store's answer.
         reason: String,
     },
     /// It does not do what a log needs.
     #[error("{place} cannot keep a log: {reason}; use a store with conditional writes")]
     Unsuitable {
-        /// Where the log should be.
+        /// The log's intended place.
         place: String,
-        /// What it does wrong.
+        /// Its fault.
         reason: String,
     },
     /// It could, were it set up otherwise.
     #[error("{place} is not set up to keep a log: {reason}")]
     Setup {
-        /// Where the log should be.
+        /// The log's intended place.
         place: String,
-        /// What is to be changed.
+        /// The necessary change.
         reason: String,
     },
-    /// What is there cannot be decrypted.
+    /// The content cannot be decrypted.
     #[error("{what} of {place} cannot be decrypted: {reason}")]
     Encryption {
         /// Of what.
         what: String,
-        /// Where the log is.
+        /// The log's place.
         place: String,
         /// Why not.
         reason: String,
     },
-    /// Where the log should be cannot be understood.
+    /// The log's intended place cannot be parsed.
     #[error("{place} names no store: {reason}")]
     Place {
-        /// What was given, without secrets.
+        /// The given text, without secrets.
         place: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }
 
 impl StoreError {
-    /// Whether the same may succeed when it is asked again.
+    /// True if the same request may succeed when it is repeated.
     pub fn is_unclear(&self) -> bool {
         matches!(self, StoreError::Unclear { .. } | StoreError::NotNow { .. })
     }
@@ -153,7 +152,7 @@ impl StoreError {
 
 /// A store with one log in it. Calls block, and may come from several threads.
 pub trait RemoteStore: Send + Sync + Debug {
-    /// Where the log is, for people; no secret.
+    /// The log's place, for people; no secret.
     fn place(&self) -> String;
 
     /// The most bytes of an entry, with its head.
@@ -195,8 +194,8 @@ pub trait RemoteStore: Send + Sync + Debug {
         false
     }
 
-    /// The reason why this process takes nothing more before it has opened the store again, if there is one: of a store that
-    /// it keeps itself, of which a write or a sync failed (I7).
+    /// The reason why this process takes nothing more before it has opened the store again, if any: of a store that it
+    /// keeps itself, of which a write or a sync failed (I7).
     fn failure(&self) -> Option<String> {
         None
     }

@@ -28,7 +28,7 @@ const NO_PATIENCE: Patience = Patience {
 
 type Entries = BTreeMap<u64, Vec<u8>>;
 
-/// What is to become of the next appends, the last one first.
+/// The fates of the next appends, the last one first.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// It is not done, and there is no answer.
@@ -296,7 +296,7 @@ fn i7_after_an_unknown_fate_nothing_is_appended() {
     }
 }
 
-/// Its entry was in the log, and is deleted there; a fence that stands there now does not say that it never was.
+/// Its entry was in the log, and is deleted there; a present fence does not show that it never was.
 #[test]
 fn i7_who_comes_back_after_the_log_went_on_without_it_does_not_know() {
     let (memory, store) = store();
@@ -426,7 +426,7 @@ fn another_databases_log_damage_and_holes_are_named_and_not_overwritten() {
         (*number, *found) == (3, 4)
     };
     assert!(is_hole(&error), "{error}");
-    // Who only reads finds an end there, and a hole if it asks.
+    // A reader finds an end there, and a hole if it asks.
     let mut reading = follower(&store, EntryPosition::START);
     while reading.next_entry().unwrap().is_some() {}
     let error = reading.check_end().unwrap_err();

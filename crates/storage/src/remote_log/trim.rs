@@ -1,10 +1,10 @@
 //! Deleting the log's beginning: the boundary moves first, then what is before it is deleted, but for fences.
 //!
-//! Anybody may do that who knows an entry of the log up to which nobody needs it: the boundary only moves on, and what
-//! is in the log stays what it is. So one that is stopped in between does no harm when it goes on, and several may do it
-//! at once. What one leaves is deleted by the next, which begins at the first number of all.
+//! Any process may do that which knows an entry of the log up to which it is not needed. The boundary only moves on,
+//! and the log's entries stay unchanged. So one that is stopped in between does no harm when it goes on, and several
+//! may do it at once. The next one, which begins at the first number of all, deletes the rest.
 //!
-//! Fences stay: one of 72 bytes for each epoch that ever was. They are told from other entries by their length.
+//! Fences stay: one of 72 bytes for each epoch that ever was. Their length distinguishes them from other entries.
 
 use super::RemoteLogError;
 use super::boundary::Boundary;
@@ -15,16 +15,16 @@ use super::position::EntryPosition;
 use super::reader::decode_boundary;
 use super::store::{LIST_MOST, Listed, Register, RegisterVersion, StoredRegister, Swapped};
 
-/// What came of it.
+/// Its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Trimmed {
-    /// How many entries were deleted, as far as the list showed them.
+    /// The number of deleted entries, as far as the list showed them.
     pub entries: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// Who deletes a log's beginning.
+/// A process that deletes a log's beginning.
 #[derive(Debug)]
 pub struct Trim {
     identity: u64,
@@ -38,7 +38,7 @@ pub struct Trim {
 #[derive(Debug)]
 enum State {
     ReadingBoundary {
-        /// What was written, if its fate is unknown.
+        /// The boundary written, if its fate is unknown.
         written: Option<Boundary>,
     },
     Swapping {
@@ -57,7 +57,7 @@ enum State {
 }
 
 impl Trim {
-    /// Deletes what is before this place of this database's log, at which whoever calls once was. `by` is random.
+    /// Deletes the entries before this place of this database's log, which the caller once had. `by` is random.
     pub fn new(identity: u64, to: EntryPosition, by: u64) -> Self {
         Trim {
             identity,

@@ -1,9 +1,9 @@
-//! Memory before its first use. The first touch of a huge page has the operating system find memory and clear it,
-//! and a hypervisor perhaps, too: some hundred microseconds, which else are the transaction's that needs the page. So
-//! a thread does it for the pages behind those that are being filled.
+//! Memory before its first use. The first touch of a huge page has the operating system find memory and clear it, and
+//! a hypervisor perhaps, too. That takes some hundred microseconds, which otherwise delay the transaction that needs
+//! the page. So a thread does it for the pages behind those that are being filled.
 //!
-//! Invariants: it changes no byte; it is at most [`WAITING_MAX`] units of [`COMMIT_BYTES`] behind its requests, and
-//! forgets others, whose pages get their memory when they are touched; it ends when the store is dropped.
+//! Invariants: it changes no byte. It is at most [`WAITING_MAX`] units of [`COMMIT_BYTES`] behind its requests, and
+//! forgets others, whose pages get their memory when they are touched. It ends when the store is dropped.
 
 use super::COMMIT_BYTES;
 use super::mapping::Mapping;
@@ -30,7 +30,7 @@ struct Requests {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Where the units begin, in bytes.
+    /// The beginnings of the units, in bytes.
     units: VecDeque<usize>,
     ended: bool,
 }
@@ -69,7 +69,7 @@ impl Drop for Ahead {
 }
 
 impl Requests {
-    /// The next unit; none when the store is gone.
+    /// The next unit; none when the store was dropped.
     fn next(&self) -> Option<usize> {
         let mut state = self.state.lock();
         loop {

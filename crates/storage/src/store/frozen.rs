@@ -1,5 +1,5 @@
-//! What a snapshot's writer and readers share: for each page, which copy holds what it was when the snapshot
-//! was taken.
+//! The part that a snapshot's writer and readers share: for each page, the copy that holds its content when
+//! the snapshot was taken.
 //!
 //! *Why a reader never sees a change.* The writer (1) puts the page as it is into a copy, (2) names the copy
 //! in the table with release, (3) issues a release fence, and (4) changes the page by relaxed stores. A reader
@@ -9,7 +9,7 @@
 //! words are those of the snapshot. With a copy, (a) synchronises with (2), so all of (1) is seen.
 //!
 //! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a
-//! copy, and before the fence that precedes the next use of one of its copies: by the same argument a reader
+//! copy, and before the fence that precedes the next use of one of its copies. By the same argument a reader
 //! that loaded anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It
 //! looks each time before it gives anything out. Memory for copies is not unmapped while a handle is there.
 //! Stores that are frozen together are changed by one thread, and have one `ended`.
@@ -23,7 +23,7 @@ use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, 
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// An entry of a page that nobody will ask for: every reader of this table is gone, or finds it ended.
+/// An entry of a page that will not be requested: every reader of this table has ended, or finds it ended.
 pub(super) const UNWANTED: u32 = u32::MAX;
 
 /// The pages as they were at one moment.
@@ -33,7 +33,7 @@ pub(super) struct Frozen {
     life: Arc<Life>,
 }
 
-/// How long stores that were frozen together stay so: one is not ended without the others.
+/// The time that stores frozen together stay so: one is not ended without the others.
 #[derive(Debug)]
 pub(super) struct Life {
     /// Set by the writer: what changes from now on is not kept.
@@ -59,14 +59,14 @@ impl Life {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Whether nobody reads it any more, or is told that it was ended. For the writer.
+    /// True if it has no reader any more, or its readers know that it was ended. For the writer.
     pub fn is_over(&self) -> bool {
         self.handles.load(Ordering::Acquire) == 0 || self.ended.load(Ordering::Relaxed)
     }
 }
 
 impl Frozen {
-    /// With no page changed; by the table of another one that nobody has any more, if it is as long.
+    /// With no page changed; by the table of another one that is not used any more, if it is as long.
     pub fn new(pages: u64, life: Arc<Life>, spare: Option<Untouched>) -> rustix::io::Result<Self> {
         let spare = spare.filter(|Untouched(table)| table.entries().len() as u64 == pages);
         let table = match spare {
@@ -85,7 +85,7 @@ impl Frozen {
         self.table.entries().len() as u64
     }
 
-    /// Whether the first change of this page is still to come. For the writer.
+    /// True if the first change of this page is still to come. For the writer.
     #[inline]
     pub fn lacks(&self, page: u64) -> bool {
         let entry = self.table.entries().get(page as usize);
@@ -97,7 +97,7 @@ impl Frozen {
         self.table.entries()[page as usize].store(entry, Ordering::Release);
     }
 
-    /// Whether a page was not copied: it did not change.
+    /// True if a page was not copied: it did not change.
     pub fn is_as_live(&self, page: u64) -> bool {
         self.table.entries()[page as usize].load(Ordering::Acquire) == 0
     }
@@ -165,7 +165,7 @@ impl Frozen {
         Ok(u64::from_le(word))
     }
 
-    /// What `look` says of a block of one page, given where the page begins and the block's offset there.
+    /// The result of `look` at a block of one page, given the page's beginning and the block's offset there.
     ///
     /// # Safety
     /// As [`Frozen::read`], of the words of the block.
@@ -210,7 +210,7 @@ impl Frozen {
     }
 }
 
-/// Where a copy stands among the copies, in bytes.
+/// The place of a copy among the copies, in bytes.
 pub(super) fn copy_place(entry: u32) -> usize {
     (entry as usize - 1) * PAGE_SIZE
 }

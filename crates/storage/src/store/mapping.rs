@@ -1,5 +1,5 @@
-//! A range of reserved addresses, of which more and more may be read and written: what a page store, and the
-//! snapshots that outlive it, stand on. It never moves, and is given back when its last owner drops it.
+//! A range of reserved addresses, of which more and more may be read and written: the memory of a page store, and
+//! of the snapshots that outlive it. It never moves, and is given back when its last owner drops it.
 
 use super::COMMIT_BYTES;
 use rustix::io::Errno;
@@ -89,8 +89,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Has the operating system give memory to a committed range now; what stands there stays. Without effect where
-    /// it cannot: then that happens when the memory is touched.
+    /// Has the operating system give memory to a committed range now; the content stays. Without effect where it
+    /// cannot: then that happens when the memory is touched.
     ///
     /// # Panics
     /// If the range is not reserved.
@@ -117,7 +117,7 @@ impl Mapping {
             unsafe { rustix::mm::mmap_anonymous(end.cast(), bytes, ProtFlags::empty(), flags) }?;
         if got.cast() != end {
             // A kernel before 4.17 takes the place for a wish.
-            // SAFETY: the mapping just made, whose address nobody has.
+            // SAFETY: the mapping just made, whose address has no other user.
             let _ = unsafe { rustix::mm::munmap(got, bytes) };
             return Err(Errno::EXIST);
         }
@@ -159,19 +159,19 @@ pub(super) fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
     // A refusal would only leave some address space reserved, and that costs nothing; it does not
     // happen but at the limit on the number of mappings.
     if before > 0 {
-        // SAFETY: the part before `base` is page-aligned, ours, and nobody has its address.
+        // SAFETY: the part before `base` is page-aligned, ours, and without another user.
         let _ = unsafe { rustix::mm::munmap(start, before) };
     }
     let rest = COMMIT_BYTES - before;
     if rest > 0 {
-        // SAFETY: the part from `after` on is page-aligned, ours, and nobody has its address.
+        // SAFETY: the part from `after` on is page-aligned, ours, and without another user.
         let _ = unsafe { rustix::mm::munmap(after.cast(), rest) };
     }
     NonNull::new(base).ok_or(Errno::NOMEM)
 }
 
-/// Whether more addresses were asked for than the process may have: Linux says so by ENOMEM, and tools
-/// that place the process' mappings themselves (valgrind) by EINVAL.
+/// True if more addresses were requested than the process may have. Linux returns ENOMEM for that, and tools that
+/// place the process' mappings themselves (valgrind) EINVAL.
 fn is_too_much(error: Errno) -> bool {
     matches!(error, Errno::NOMEM | Errno::INVAL)
 }
@@ -192,7 +192,7 @@ fn reserve_at_free_place(bytes: usize) -> Result<NonNull<u8>, Errno> {
         match got {
             Ok(got) if got == place => return NonNull::new(got.cast()).ok_or(Errno::NOMEM),
             Ok(got) => {
-                // SAFETY: the mapping just made, whose address nobody has.
+                // SAFETY: the mapping just made, whose address has no other user.
                 let _ = unsafe { rustix::mm::munmap(got, COMMIT_BYTES) };
             }
             Err(Errno::EXIST) => {}

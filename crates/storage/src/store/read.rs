@@ -1,4 +1,4 @@
-//! Reading pages that may be the live ones, borrowed, or those of a snapshot, copied: what finds its way
+//! Reading pages that may be the live ones, borrowed, or those of a snapshot, copied. Code that finds its way
 //! through pages (an index, a chain of values, a scan) is written once for both.
 
 use crate::page::Address;
@@ -23,7 +23,7 @@ pub trait PageRead {
     where
         Self: 'a;
 
-    /// What `look` says of the words of a block within one page; address and length are multiples of 8.
+    /// The result of `look` at the words of a block within one page; address and length are multiples of 8.
     ///
     /// Of a snapshot, what it says is given out only if all words that it read are the snapshot's; else it is called
     /// again. So `look` must bear any words, and have no effect but what it returns.
@@ -58,7 +58,7 @@ pub trait PageRead {
     /// If there is no such page.
     fn word(&self, at: Address) -> Result<u64, Self::Error>;
 
-    /// Bytes that lie within one page: live ones as they stand there, a snapshot's in `buffer`.
+    /// Bytes that lie within one page: live ones in place, a snapshot's in `buffer`.
     ///
     /// # Errors
     /// That the snapshot was ended.
@@ -81,7 +81,7 @@ pub trait PageRead {
         None
     }
 
-    /// Whether a value outside of its row stands whole at its address, instead of in cells of pages.
+    /// True if a value outside of its row is whole at its address, instead of in cells of pages.
     #[inline(always)]
     fn has_whole_values(&self) -> bool {
         false

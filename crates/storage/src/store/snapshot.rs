@@ -1,5 +1,5 @@
-//! The handle of a snapshot of a store's pages: reads them as they were when it was taken, from any thread,
-//! while the owner of the store goes on changing them.
+//! The handle of a snapshot of a store's pages. It reads them as they were when it was taken, from any thread, while
+//! the owner of the store continues to change them.
 
 use super::frozen::{Frozen, Life};
 use super::mapping::Mapping;
@@ -62,16 +62,16 @@ impl PageStore {
         Arc::ptr_eq(&self.mapping, &snapshot.kept.live)
     }
 
-    /// Whether there are snapshots, which need pages as they are before they change.
+    /// True if snapshots exist, which need pages as they are before they change.
     pub fn has_snapshots(&mut self) -> bool {
         if self.versions.as_ref().is_some_and(|v| v.are_idle()) {
-            // The last reader is gone.
+            // The last reader has ended.
             self.forget_versions();
         }
         self.versions.is_some()
     }
 
-    /// Whether a snapshot has no copy of a page yet.
+    /// True if a snapshot has no copy of a page yet.
     pub fn lacks(&self, page: PageId) -> bool {
         let versions = self.versions.as_ref();
         versions.is_some_and(|versions| versions.lack(page.0))
@@ -87,8 +87,8 @@ impl PageStore {
     }
 }
 
-/// The pages of a store as they were at one moment. It stays readable when the store is gone, whose memory
-/// it then keeps.
+/// The pages of a store as they were at one moment. It stays readable when the store was dropped, whose memory it then
+/// keeps.
 ///
 /// ```
 /// use sardonyx_storage::page::Address;
@@ -129,7 +129,7 @@ impl SnapshotLife {
     }
 }
 
-/// The memory of a snapshot that nobody reads any more. To drop it may take long: the last one frees all copies.
+/// The memory of a snapshot that has no reader any more. To drop it may take long: the last one frees all copies.
 #[derive(Debug)]
 pub struct KeptPages {
     live: Arc<Mapping>,
@@ -151,7 +151,7 @@ impl Drop for KeptPages {
 }
 
 impl PageSnapshot {
-    /// Whether a page of the store is as it was: if not, or if the snapshot was ended, it may have changed.
+    /// True if a page of the store is unchanged; if not, or if the snapshot was ended, it may have changed.
     pub fn is_as_live(&self, page: PageId) -> bool {
         !self.is_ended() && self.frozen.0.is_as_live(page.0)
     }
@@ -183,7 +183,7 @@ impl PageSnapshot {
         self.frozen.0.pages()
     }
 
-    /// Whether it was ended, and every read will say so.
+    /// True if it was ended, and every read will say so.
     pub fn is_ended(&self) -> bool {
         self.frozen.0.is_ended()
     }
@@ -193,7 +193,7 @@ impl PageSnapshot {
         SnapshotLife(Arc::clone(self.frozen.0.life()))
     }
 
-    /// Whether it has a copy of a page: then reading the page does not touch the live one, now or later.
+    /// True if it has a copy of a page: then reading the page does not touch the live one, now or later.
     #[inline]
     pub fn has_copy(&self, page: PageId) -> bool {
         !self.frozen.0.lacks(page.0)
@@ -272,9 +272,9 @@ impl PageRead for PageSnapshot {
 
     #[inline]
     fn word(&self, at: Address) -> Result<u64, SnapshotEnded> {
-        // SAFETY: this handle owns both mappings and is counted: while it is, the store's pages are only
-        // changed by atomic stores (or, by who has them from `PageStore::base`, not while this reads one
-        // without a copy: it says so there), and there are as many as when the table was made, or more.
+        // SAFETY: this handle owns both mappings and is counted. While it is, the store's pages are only changed by
+        // atomic stores. (A caller that has them from `PageStore::base` changes none while this reads one without a
+        // copy: it says so there.) The table is at most as long as the store.
         unsafe { self.frozen.0.word(at, self.bases()) }
     }
 

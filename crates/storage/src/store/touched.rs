@@ -1,8 +1,8 @@
-//! Which pages of a store were ever touched, so that whoever copies a store that is mostly untouched need
+//! The pages of a store that were ever touched, so that a caller that copies a mostly untouched store need
 //! not look at all of it.
 //!
-//! The operating system knows: a page that nobody touched has no entry in the page table. Where it does not
-//! tell (no `/proc`, pages of another size) all pages count as touched.
+//! The operating system knows: a page that was never touched has no entry in the page table. If it does not
+//! tell (no `/proc`, pages of another size), all pages count as touched.
 
 use super::{COMMIT_BYTES, PageStore};
 use crate::page::PAGE_SIZE;

@@ -1,14 +1,14 @@
-//! The writer's side of snapshots: before a page changes for the first time since the newest snapshot, one
-//! copy of it is made and given to every open snapshot that has none; newer ones have a copy only if all
-//! older ones have, so one look at the newest's table tells.
+//! The writer's side of snapshots. Before a page changes for the first time since the newest snapshot, one copy of it
+//! is made and given to every open snapshot that has none. Newer ones have a copy only if all older ones have, so one
+//! look at the newest's table suffices.
 //!
-//! Copies stand in a page store of their own, the *pool*, which is used again and again. At the bound on its
-//! pages the oldest snapshot is ended and its copies are used again: the writer never waits and never fails.
-//! Stores that are always frozen together, as rows and indexes are, have one pool and one bound. The pool is in
-//! small pages: most snapshots need few copies, and no write waits until a huge page is cleared for one.
+//! Copies are in a page store of their own, the *pool*, which is used again and again. At the bound on its pages the
+//! oldest snapshot is ended and its copies are used again: the writer never waits and never fails. Stores that are
+//! always frozen together, as rows and indexes are, have one pool and one bound. The pool is in small pages: most
+//! snapshots need few copies, and no write waits until a huge page is cleared for one.
 //!
-//! Handles are dropped by readers; the writer takes back the copies of what was closed a few at a time, when
-//! it needs one, so that no write pauses for them. The reader that drops the last handle frees the pool.
+//! Handles are dropped by readers. The writer takes the copies of closed ones back a few at a time, when it needs one,
+//! so that no write pauses for them. The reader that drops the last handle frees the pool.
 
 use super::frozen::{Frozen, Life, UNWANTED, Untouched, copy_place};
 use super::mapping::Mapping;
@@ -28,30 +28,30 @@ const TAKEN_BACK: usize = 64;
 /// Kept by a store from its first snapshot until a write finds that no handle is left.
 #[derive(Debug)]
 pub(super) struct Versions {
-    /// Of the newest snapshot, whose handle may be gone.
+    /// Of the newest snapshot, whose handle may be dropped.
     newest: Arc<Frozen>,
     member: Member,
     handle: Weak<PageSnapshot>,
-    /// Whether anything was written since.
+    /// True if anything was written since.
     changed: bool,
     shared: Arc<Shared>,
 }
 
-/// What handles share with the writer.
+/// The part that handles share with the writer.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Handles that may read. Once there is none there will be none.
     handles: AtomicUsize,
     /// The writer's; taken out, and freed, by who drops the last handle.
     book: Mutex<Option<Book>>,
-    /// Where a pool goes then that was not used.
+    /// The place of an unused pool.
     spare: Arc<SparePool>,
     /// Pages of the pool, for those who do not have the book.
     copied: AtomicU64,
 }
 
-/// A pool without pages, with its bound: addresses that are reserved for the next snapshot, since to reserve them, and to
-/// give them back, takes longer than most snapshots are there.
+/// A pool without pages, with its bound: addresses that are reserved for the next snapshot. Reserving and freeing them
+/// takes longer than the life of most snapshots.
 #[derive(Debug, Default)]
 pub(super) struct SparePool(Mutex<Option<(u64, PageStore)>>);
 
@@ -63,13 +63,13 @@ pub(super) struct Spare {
 }
 
 impl PageStore {
-    /// Forgets snapshots that nobody reads any more.
+    /// Forgets snapshots that have no reader any more.
     pub(super) fn forget_versions(&mut self) {
         if let Some(versions) = self.versions.take() {
             let Versions {
                 newest, changed, ..
             } = *versions;
-            // Somebody may be about to drop it still.
+            // Another thread may be about to drop it still.
             if let (false, Some(newest)) = (changed, Arc::into_inner(newest)) {
                 self.spare.table = Some(newest.into_untouched());
             }
@@ -77,7 +77,7 @@ impl PageStore {
     }
 }
 
-/// Which copies there are, and whose.
+/// The copies, and their owners.
 #[derive(Debug)]
 struct Book {
     pool: PageStore,
@@ -91,7 +91,7 @@ struct Book {
     gone: Vec<Vec<u32>>,
 }
 
-/// Which store this is: where its pages begin. It is no other's while a handle is there, which has the mapping.
+/// The store's identity: the beginning of its pages. It is no other's while a handle is there, which has the mapping.
 type Member = NonZeroUsize;
 
 /// A snapshot.
@@ -149,7 +149,7 @@ impl Shared {
 }
 
 impl Versions {
-    /// Whether no handle is left, so that the store may forget all this.
+    /// True if no handle is left, so that the store may forget all this.
     #[inline]
     pub fn are_idle(&self) -> bool {
         !self.shared.any_handles()
@@ -161,12 +161,12 @@ impl Versions {
         newest.filter(|newest| !self.changed && newest.pages() == pages)
     }
 
-    /// Whether the newest snapshot has no copy of a page; if it has one, all have.
+    /// True if the newest snapshot has no copy of a page; if it has one, all have.
     pub fn lack(&self, page: u64) -> bool {
         self.newest.lacks(page)
     }
 
-    /// A page changes that the newest snapshot has a copy of, or that nobody asks for.
+    /// A page changes that the newest snapshot has a copy of, or that is not needed.
     #[inline]
     pub fn note_change(&mut self) {
         self.changed = true;
@@ -175,7 +175,7 @@ impl Versions {
     /// Keeps a page, which is about to change, for the snapshots that need it.
     ///
     /// # Safety
-    /// The page is readable at its place behind `live`, and nobody changes it meanwhile.
+    /// The page is readable at its place behind `live`, and does not change meanwhile.
     #[inline]
     pub unsafe fn keep_live(&mut self, page: u64, live: NonNull<u8>) {
         self.changed = true;
@@ -198,8 +198,7 @@ impl Versions {
     }
 
     fn copy(&self, page: u64, before: &[u8]) {
-        // Somebody else has the lock only to take the book out, when no handle is left: then nobody needs
-        // a copy.
+        // Another thread has the lock only to take the book out, when no handle is left: then no copy is needed.
         if let Some(mut book) = self.shared.book.try_lock()
             && let Some(book) = book.as_mut()
         {
@@ -215,8 +214,8 @@ impl Versions {
     }
 }
 
-/// Snapshots of stores that are always frozen together, by one thread that changes them all: one that is
-/// there if nothing was written since, or new ones, the newest of all.
+/// Snapshots of stores that are always frozen together, by one thread that changes them all: an existing one if nothing
+/// was written since, or new ones, the newest of all.
 ///
 /// # Panics
 /// If two of them have snapshots that are open, but none together.
@@ -360,8 +359,7 @@ impl Book {
         let Some(copy) = self.take(member, page) else {
             return;
         };
-        // What is stored there now must not be taken by a reader for what stood there before: the owners
-        // of that were ended before this.
+        // A reader must not take the present content for the earlier one: the owners of that were ended before this.
         fence(Ordering::Release);
         // SAFETY: the page is in the pool, which is written here alone and read by `words::load`.
         unsafe { words::store(self.pool.base(), copy_place(copy + 1), bytes) };
@@ -403,7 +401,7 @@ impl Book {
         }
     }
 
-    /// Takes back a few copies of those that are gone, until one is free.
+    /// Takes a few copies of dropped ones back, until one is free.
     fn take_back(&mut self) -> Option<u32> {
         for _ in 0..TAKEN_BACK {
             let copies = self.gone.last_mut()?;

@@ -1,6 +1,6 @@
 //! Bytes copied to and from memory that other threads read at the same time, by relaxed atomic accesses to
-//! whole words: what a reader copies may be of several moments, which it finds out afterwards, but no access
-//! is a data race. All accesses are of one size, since atomic ones of different sizes must not meet.
+//! whole words. A reader's copy may be of several moments, which it detects afterwards, but no access is a
+//! data race. All accesses are of one size, since atomic ones of different sizes must not meet.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ fn step() {
 /// The word at an offset, which is a multiple of 8.
 ///
 /// # Safety
-/// The word is readable, and nobody changes it but by atomic accesses to this word.
+/// The word is readable, and changes only by atomic accesses to this word.
 #[inline(always)]
 pub(super) unsafe fn load(base: NonNull<u8>, at: usize) -> u64 {
     step();
@@ -60,7 +60,7 @@ pub(super) unsafe fn store(base: NonNull<u8>, at: usize, bytes: &[u8]) {
     if skip == 0
         && let Ok(whole) = <[u8; WORD]>::try_from(bytes)
     {
-        // SAFETY: one of these words. What is changed most often is a number of a record.
+        // SAFETY: one of these words. The most frequent change is that of a number of a record.
         return unsafe { store_word(base, at, u64::from_ne_bytes(whole)) };
     }
     let before = bytes.len().min((WORD - skip) % WORD);

@@ -1,11 +1,11 @@
-//! Whether the nodes of a tree are sound, all of them.
+//! Checks all nodes of a tree.
 
 use super::descent::child_page;
 use super::node::{CAPACITY, Node};
 use super::pages::{Damage, TreePages, damaged};
 use crate::page::PageId;
 
-/// What an index consists of.
+/// The extent of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Shape {
@@ -23,8 +23,9 @@ pub struct Shape {
     pub leaf_bytes: u64,
 }
 
-/// Told of each node below the root, before it is read: the page and the offset that name it, and its number. Who
-/// counts pages refuses one that is met twice; without that, a damaged tree could be walked for very long.
+/// Called for each node below the root, before it is read: the page and the offset that name it, and its number.
+/// A caller that counts pages refuses one that is met twice. Without that, walking a damaged tree could take very
+/// long.
 pub type Claim<'c> = dyn FnMut(PageId, usize, u32) -> Result<(), Damage> + 'c;
 
 /// The walk over an index.

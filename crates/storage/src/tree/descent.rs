@@ -2,7 +2,7 @@
 //!
 //! Inner nodes are read (locked shared until the end of the operation), the leaf as the operation
 //! means it: an operation that will write locks it exclusively at once. Leaves are not linked to
-//! each other: the neighbour of a leaf is found through the nodes above it, which are locked
+//! each other. The neighbour of a leaf is found through the nodes above it, which are locked
 //! already, so that no split has to write a neighbour.
 
 use super::node::Node;
@@ -36,11 +36,11 @@ pub struct Place {
     pub leaf: PageId,
     /// The first cell that is not smaller than what was looked for; may be behind the last.
     pub slot: usize,
-    /// Whether it is equal.
+    /// True if it is equal.
     pub found: bool,
 }
 
-/// What will be done with the leaf.
+/// The planned use of the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
     /// It is read.
@@ -58,14 +58,15 @@ impl Intent {
     }
 }
 
-/// Which way to go down.
+/// The way down.
 enum Toward<'a> {
     Key(&'a [u8]),
     First,
     Last,
 }
 
-/// Where a key is or would be; `None` if the index has never been written to.
+/// The place of a key, or the place where it would be; `None` if the index has never been written
+/// to.
 pub fn find<P: TreePages + ?Sized>(
     pages: &P,
     tree: P::Tree,

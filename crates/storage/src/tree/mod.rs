@@ -1,13 +1,13 @@
-//! An ordered index of bytes on pages: a B+-tree, for whoever has pages and locks them
-//! ([`TreePages`]): multi-level transactions lock them to the end of an operation and have locks on keys beside,
-//! nodes that share a database lock them to the end of a transaction.
+//! An ordered index of bytes on pages: a B+-tree, for users that have pages and lock them ([`TreePages`]).
+//! Multi-level transactions lock them to the end of an operation and have locks on keys beside. Nodes that share
+//! a database lock them to the end of a transaction.
 //!
 //! - `node`: a page and its bytes; `change`: changes of one page;
 //! - `descent`: from the root to a leaf and to its neighbours;
 //! - `split`: splits and joins; `check`: whether all is sound.
 //!
-//! Damaged pages are a [`Damage`], with page and offset, never a panic and never an endless loop: every offset
-//! is checked where it is used, and levels go down by one at each step.
+//! Damaged pages are a [`Damage`], with page and offset, never a panic and never an endless loop. Every offset
+//! is checked at its use, and levels go down by one at each step.
 //!
 //! Source: DASDBS paper, section 2 (operations on an index that change several pages).
 

@@ -13,11 +13,11 @@
 //! | ... | free |
 //! | to the end | cells: length of the key, length of the value (2 bytes each), key, value |
 //!
-//! In a leaf a cell is an entry of the index. In an inner node its key separates two children:
-//! those to the left have smaller keys, those to the right equal or larger ones; its value (4
-//! bytes) is the page of the child to its right. All numbers are little-endian.
+//! In a leaf a cell is an entry of the index. In an inner node its key separates two children: keys
+//! to the left are smaller, those to the right equal or larger. Its value (4 bytes) is the page of
+//! the child to its right. All numbers are little-endian.
 //!
-//! Cells are appended downwards and found by the array, so that an insertion changes, and logs, its
+//! Cells are appended downwards and found by the array. So an insertion changes, and logs, its
 //! cell, the few bytes of the header and the part of the array behind its place.
 
 use super::pages::{Damage, Page, TreePages, damaged};
@@ -33,17 +33,17 @@ pub(super) const CELL: usize = 4;
 /// Bytes of an element of the array.
 pub(super) const SLOT: usize = 2;
 
-/// What a node has room for: cells and their slots.
+/// The room of a node for cells and their slots.
 pub(super) const CAPACITY: usize = PAGE_SIZE - HEADER;
 
-/// What nodes begin with.
+/// The first bytes of nodes.
 pub(super) const MAGIC: [u8; 3] = *b"ixn";
 
 /// No tree is higher: with two children in every node it would have more leaves than there are page
 /// numbers.
 pub(super) const LEVELS_MAX: u8 = 32;
 
-/// What a cell and its slot take.
+/// The room that a cell and its slot take.
 pub fn room(key: &[u8], value: &[u8]) -> usize {
     SLOT + CELL + key.len() + value.len()
 }
@@ -57,7 +57,7 @@ pub struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// What it takes, with its slot.
+    /// Its room, with its slot.
     pub fn room(&self) -> usize {
         room(self.key, self.value)
     }
@@ -74,7 +74,7 @@ pub struct Node<'a> {
     pub level: u8,
     /// Cells.
     pub count: usize,
-    /// Where the lowest cell begins.
+    /// The beginning of the lowest cell.
     pub heap: usize,
     /// Dead bytes among the cells.
     pub garbage: usize,
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
         Ok(Node::of(id, pages.read_to_write(id)?)?)
     }
 
-    /// Where the array ends.
+    /// The end of the array.
     pub fn slots_end(&self) -> usize {
         HEADER + SLOT * self.count
     }
@@ -210,7 +210,7 @@ impl<'a> Node<'a> {
         Ok((low, false))
     }
 
-    /// Which child of an inner node a key belongs to: 0 is left of all cells.
+    /// The child of an inner node for a key: 0 is left of all cells.
     pub fn child_for(&self, key: &[u8]) -> Result<usize, Damage> {
         let (slot, found) = self.search(key)?;
         Ok(slot + usize::from(found))

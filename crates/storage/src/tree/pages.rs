@@ -1,4 +1,4 @@
-//! What a tree asks of those who have its pages, and what it says of pages that are not a tree's.
+//! The operations that a tree needs of the owner of its pages, and its errors for pages that are not a tree's.
 
 use crate::page::{PAGE_SIZE, PageId};
 use std::ops::Range;
@@ -12,9 +12,9 @@ pub type Page = [u8; PAGE_SIZE];
 pub struct Damage {
     /// The page's number in the database.
     pub page: PageId,
-    /// Where in the page, in bytes.
+    /// The place in the page, in bytes.
     pub offset: usize,
-    /// What was found there.
+    /// The content found there.
     pub what: &'static str,
 }
 
@@ -26,7 +26,7 @@ pub fn damaged(page: PageId, offset: usize, what: &'static str) -> Damage {
 /// The pages in which trees are: who reads one has it locked for reading until it ends, who writes one for
 /// writing, however they see to that. Nodes name each other by numbers of 32 bits, from which the page's follows.
 pub trait TreePages {
-    /// What names one of the trees.
+    /// The name of one of the trees.
     type Tree: Copy;
     /// Why a page cannot be had; a damaged one is one of the reasons.
     type Error: From<Damage>;
@@ -37,7 +37,7 @@ pub trait TreePages {
     /// If there is no such tree.
     fn root(&self, tree: Self::Tree) -> Result<(u32, PageId), Self::Error>;
 
-    /// Whether the tree was never written to, given that its root's page begins with zeroes.
+    /// True if the tree was never written to, given that its root's page begins with zeroes.
     ///
     /// # Errors
     /// If a page cannot be had.
@@ -73,7 +73,7 @@ pub trait TreePages {
     /// If there is none.
     fn allocate(&mut self, tree: Self::Tree) -> Result<(u32, PageId), Self::Error>;
 
-    /// Gives back the page of a node that has gone.
+    /// Frees the page of a removed node.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,14 +1,14 @@
 //! Changes of the tree: entries come and go, nodes split and are given back.
 //!
-//! A node that is full splits, by bytes rather than by cells; where the new cell is the last of it,
-//! only that goes to the new node, so that keys inserted in ascending order fill their leaves (and
-//! in descending order, the same the other way round). The root keeps its page: it is pushed down
-//! into a new node before it splits.
+//! A node that is full splits, by bytes rather than by cells. If the new cell is its last, only that
+//! goes to the new node, so that keys inserted in ascending order fill their leaves (and in
+//! descending order, the same the other way round). The root keeps its page: it is pushed down into a
+//! new node before it splits.
 //!
-//! A leaf without entries is taken out of the tree, with the nodes above it that had no other
-//! child, and a leaf that is less than a quarter full is joined with a neighbour under the same
-//! parent where both fit into three quarters of one. So the tree has at most one leaf without
-//! entries, its only one, and pages given back are used again before the tree grows.
+//! A leaf without entries is removed from the tree, with the nodes above it that had no other child.
+//! A leaf that is less than a quarter full is joined with a neighbour under the same parent if both
+//! fit into three quarters of one. So the tree has at most one leaf without entries, its only one,
+//! and pages given back are used again before the tree grows.
 
 use super::change::{self, Built};
 use super::descent::{Place, Step, child_page};
@@ -46,9 +46,9 @@ pub fn replace<P: TreePages + ?Sized>(
     insert(pages, tree, place, key, value)
 }
 
-/// How many pages it may take to put an entry back that is about to be taken from a place, or to
-/// become shorter, after others have used its room: the leaf and every node above it splits, the root
-/// is pushed down before, and the tree may have become higher meanwhile.
+/// The number of pages to put an entry back that is about to be removed from a place, or to become
+/// shorter, after others have used its room. The leaf and every node above it splits, the root is
+/// pushed down before, and the tree may have become higher meanwhile.
 pub fn pages_to_come_back(place: &Place) -> u64 {
     place.path.len() as u64 + 3
 }
@@ -182,7 +182,7 @@ fn split<P: TreePages + ?Sized>(
     Ok((index, separator))
 }
 
-/// How many of the cells stay left when a node splits.
+/// The number of cells that stay left when a node splits.
 fn boundary<'a>(
     node: &Node<'_>,
     slot: usize,

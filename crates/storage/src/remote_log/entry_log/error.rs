@@ -57,7 +57,7 @@ pub enum EntryLogError {
     /// The directory is used otherwise.
     #[error("{reason}")]
     OtherUse {
-        /// How, and what to do.
+        /// The way of it, and the remedy.
         reason: String,
     },
     /// The segment with which the log begins is lost.

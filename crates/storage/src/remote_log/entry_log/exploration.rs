@@ -1,5 +1,5 @@
-//! An entry log on a disk whose machine crashes, or whose process is killed, at each step of a random life, or whose syncs
-//! fail: what was acknowledged is there, what was removed is not, and no number has another content than its own.
+//! An entry log on a disk whose machine crashes, or whose process is killed, at each step of a random life, or whose
+//! syncs fail. Acknowledged entries exist, removed ones do not, and no number has another content than its own.
 
 use super::planted::{PLANTED, Planted};
 use super::tests::open;
@@ -15,7 +15,7 @@ const ACTIONS: u64 = 60;
 /// The contents that an entry may have: `None` is that it is not there.
 type Possible = BTreeSet<Option<Vec<u8>>>;
 
-/// The knowledge of one who uses the log: for each number what may stand there. One content: it is known.
+/// The knowledge of one user of the log: for each number the possible contents. One content: it is known.
 #[derive(Clone, Debug, Default)]
 struct Model(BTreeMap<u64, Possible>);
 

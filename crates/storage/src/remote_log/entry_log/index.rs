@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The place of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
-    /// Where its group starts.
+    /// The start of its group.
     pub lsn: Lsn,
     /// Its group's number.
     pub group: u64,
@@ -87,8 +87,8 @@ impl Index {
         }
     }
 
-    /// From where on the log is needed once these changes are made by a group that starts at `lsn`: from the segment with
-    /// the oldest entry, and never beyond that of the group.
+    /// The place from which the log is needed once these changes are made by a group that starts at `lsn`. It is the
+    /// segment with the oldest entry, and never beyond that of the group.
     pub fn needed_from(&self, lsn: Lsn, changes: &[Change]) -> Lsn {
         let mut removed = BTreeMap::<u64, u64>::new();
         for change in changes {

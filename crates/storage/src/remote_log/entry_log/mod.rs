@@ -1,5 +1,5 @@
-//! Entries of other hosts in one log of segments, for the process that keeps a store for them: its directory has one owner,
-//! so an entry costs one write that is stable when it returns.
+//! Entries of other hosts in one log of segments, for the process that keeps a store for them. Its directory has one
+//! owner, so an entry costs one write that is stable when it returns.
 //!
 //! ```text
 //! append(n, bytes) ┐                        ┌▶ the index: n ─▶ place      ─▶ Appended
@@ -7,10 +7,10 @@
 //! append(k, bytes) ┘   (one leads)          └▶ log/0000000000000003.log
 //! ```
 //!
-//! The log is of the kind that databases have ([`crate::log`]): checksummed groups in segments that are filled with zeroes
-//! before their first use and used again, a reader that tells a torn end from damage, and a segment supply. The
-//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts as one
-//! transaction.
+//! The log is of the kind that databases have ([`crate::log`]): checksummed groups in segments that are filled with
+//! zeroes before their first use and used again, a reader that distinguishes a torn end from damage, and a segment
+//! supply. The records in its groups are its own: entries that were put, numbers that were removed (`change`). Each
+//! group counts as one transaction.
 //!
 //! - `change`: the records; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
 //!
@@ -20,14 +20,14 @@
 //!   of that;
 //! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most
 //!   one group that is torn, at the end;
-//! - I7: after a write or a sync that failed, a segment's too, or a panic, nothing is written any more. What is read was
-//!   stable before;
-//! - I14: an entry is taken only if there is room behind it for removals: for one of all entries of the oldest segment, or
-//!   for as many small ones as a segment has blocks. So a full disk can be emptied by removals of many entries each. Of
-//!   entries that came in one group and are removed singly, the last ones may find no room;
+//! - I7: after a write or a sync that failed, a segment's too, or a panic, nothing is written any more. Read entries
+//!   were stable before;
+//! - I14: an entry is taken only if the log has room behind it for removals: for one of all entries of the oldest
+//!   segment, or for as many small ones as a segment has blocks. So a full disk can be emptied by removals of many
+//!   entries each. Of entries that came in one group and are removed singly, the last ones may find no room;
 //! - segments are freed by a stable group that says so: at the next opening the log begins at or before that place;
-//! - a segment is removed when the index has none of its entries any more, and no other thread waits for that: a read that
-//!   finds its segment missing looks at the index again;
+//! - a segment is removed when the index has none of its entries any more, and no other thread waits for that. A read
+//!   that finds its segment missing looks at the index again;
 //! - I10: a group that fills has at most a segment, or one entry; the index has one place for each entry (`index`).
 
 mod change;
@@ -361,7 +361,7 @@ impl EntryLog {
         self.commit(state)?;
         let writer = self.writer.lock();
         match writer.file.write(&*self.disk) {
-            // What was recorded before holds, too.
+            // The earlier record holds, too.
             Err(error) if error.may_be_tried_again() => {
                 events::warn!(%error, "the progress of the log is not recorded");
                 Ok(())
@@ -506,8 +506,9 @@ impl EntryLog {
         }
     }
 
-    /// Prepares the room for a group with so many bytes of records. Of one with entries, given from where on the log is
-    /// kept: also for removals of the entries of the oldest segment, as many as it has blocks, which then free that one.
+    /// Prepares the room for a group with so many bytes of records. For one with entries, the place from which the log
+    /// is kept is given. Then it also prepares room for removals of the entries of the oldest segment, as many as it
+    /// has blocks, which then free that one.
     fn prepare(
         &self,
         writer: &Writer,

@@ -1,8 +1,8 @@
 //! Opening an entry log: its files, its entries, and where it goes on.
 //!
-//! The log begins with the oldest segment that begins with a group of it: the files before that are what is left of freed
-//! log. The last group says from where on the log is needed, so a beginning that is lost is noticed. What is at the end
-//! may have been seen and not be stable, so it is written again before anything is built on it, as recovery does it; and the
+//! The log begins with the oldest segment that begins with a group of it: the files before that are what is left of
+//! freed log. The last group says from where on the log is needed, so a beginning that is lost is noticed. The end may
+//! have been seen and not be stable, so it is written again before anything is built on it, as recovery does it. The
 //! first group of this opening proves that all before was durable (I4).
 
 use super::change::decode;

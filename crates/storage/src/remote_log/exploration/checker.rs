@@ -1,5 +1,5 @@
-//! The checker: what each process comes to, held against what was first created under each number and what was
-//! acknowledged to clients; and the end of a run, at which nothing is lost and the log can be used.
+//! The checker. Each process's results are compared with the first creation under each number and with the
+//! acknowledgements to clients. At the end of a run nothing is lost and the log can be used.
 
 use super::process::{Copy, Role};
 use super::world::{PROCESSES, World};
@@ -15,7 +15,7 @@ pub(super) struct Claimed {
     pub applied: Vec<(u64, u64)>,
 }
 
-/// What a run came upon.
+/// The events of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Seen {
     pub acknowledged: u64,
@@ -50,7 +50,7 @@ impl Seen {
 }
 
 impl World {
-    /// What was first created under a number.
+    /// The content first created under a number.
     fn truth(&self, number: u64) -> Vec<u8> {
         let truth = self.store.truth.get(&number).cloned();
         truth.unwrap_or_else(|| panic!("entry {number} never was"))
@@ -92,14 +92,14 @@ impl World {
                     "fenced by itself"
                 );
             }
-            // It was stopped for so long that its entry may have come and gone.
+            // It was stopped for so long that its entry may have been created and deleted.
             RemoteLogError::Unknown { .. } => self.seen.unknown += 1,
             other => panic!("{other}"),
         }
         self.processes[index].follow();
     }
 
-    /// An owner is told that its entry is durable.
+    /// An owner learns that its entry is durable.
     pub(super) fn acknowledge(&mut self, index: usize, at: EntryPosition) {
         let number = at.next - 1;
         let truth = Entry::decode(self.truth(number)).expect("an entry");
@@ -139,7 +139,7 @@ impl World {
         self.note(number);
     }
 
-    /// Who has claimed the log knows what was acknowledged, in order, once.
+    /// A process that has claimed the log knows everything acknowledged, in order, once.
     pub(super) fn check_claim(&mut self, index: usize) {
         let Copy { at, applied } = self.processes[index].memory.clone();
         self.seen.claims += 1;

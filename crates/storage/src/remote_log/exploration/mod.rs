@@ -1,9 +1,9 @@
-//! Exploration of a remote log: owners that are stopped, killed and restarted, followers, a store that loses answers,
-//! does requests twice or much later, shows old lists, damages answers; and a log's beginning deleted beside all that.
+//! Exploration of a remote log. Owners are stopped, killed and restarted; followers read. The store loses answers, does
+//! requests twice or much later, shows old lists, damages answers. Meanwhile a log's beginning is deleted.
 //!
-//! The checker knows what was first created under each number, and what was acknowledged to clients: whoever claims the
-//! log has all of it, in order, once; no epoch acknowledges what a later one does not have; what is read is what was
-//! created first. Each rule of [`super`] is left out once, and that is found.
+//! The checker knows the first creation under each number, and the acknowledgements to clients. A process that claims
+//! the log has all of it, in order, once. No epoch acknowledges an entry that a later one lacks. An entry read is the
+//! one created first. Each rule of [`super`] is left out once, and that is found.
 //!
 //! A failure prints the seed. `SARDONYX_SEED=… cargo test -p sardonyx-storage --lib remote_log::exploration` replays
 //! it alone; `SARDONYX_SEEDS=40000 …` goes further.

@@ -48,7 +48,7 @@ pub(super) enum Role {
     Owning(Owner),
 }
 
-/// Which of a process' two conversations with the store.
+/// One of a process' two conversations with the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Channel {
     Log,
@@ -62,7 +62,7 @@ pub(super) type Waiting = Option<Ticket>;
 pub(super) struct Process {
     pub role: Role,
     pub trim: Option<Trim>,
-    /// Counts the machines of each conversation: what was sent by one before is nobody's.
+    /// Counts the machines of each conversation: messages of an earlier one have no receiver.
     pub lives: [u64; 2],
     pub memory: Copy,
     pub disk: Copy,
@@ -117,7 +117,7 @@ impl Process {
         self.memory = self.disk.clone();
     }
 
-    /// What a conversation asks, if anything, and with which ticket.
+    /// A conversation's request, if any, and its ticket.
     pub fn request(&self, channel: Channel) -> Option<(Ticket, Sent)> {
         let (ticket, request) = match (channel, &self.role, &self.trim) {
             (Channel::Trim, _, trim) => trim.as_ref()?.request(),

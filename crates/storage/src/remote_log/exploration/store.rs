@@ -40,9 +40,9 @@ impl From<Request<'_>> for Sent {
 pub(super) struct Store {
     entries: BTreeMap<u64, Vec<u8>>,
     registers: HashMap<Register, Vec<u8>>,
-    /// What was first created under each number: the log, as nobody in it can see it.
+    /// The content first created under each number: the log, as no process in it can see it.
     pub truth: BTreeMap<u64, Vec<u8>>,
-    /// What lists showed before.
+    /// Earlier lists.
     lists: Vec<Vec<Listed>>,
     /// Creates what is there already: no store for a log.
     pub overwrites: bool,

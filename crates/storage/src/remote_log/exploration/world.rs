@@ -1,8 +1,8 @@
 //! A run: several processes, one store, and what happens between them, drawn from a seed (I11).
 //!
-//! A step lets a process ask, lets a request arrive, lets an answer arrive, or does something bad: a request is doubled,
+//! A step lets a process ask, lets a request arrive, or lets an answer arrive. Or it does harm: a request is doubled,
 //! refused or kept for later, an answer is lost, a process is stopped, killed or started, or claims the log while its
-//! owner lives. What waits for an answer may be told at any time that there is none.
+//! owner lives. A machine that waits for an answer may learn at any time that none comes.
 
 use super::checker::{Claimed, Seen};
 use super::process::{Channel, Copy, IDENTITY, Process, Role};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 pub(super) const PROCESSES: u64 = 4;
 
-/// What a request or an answer belongs to.
+/// The origin of a request or an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asker {
     process: usize,
@@ -28,8 +28,8 @@ pub(super) struct Asker {
     ticket: Ticket,
 }
 
-/// What goes wrong in a run, and how often: other weights by each seed, since many scenarios need much of one and little
-/// of another.
+/// The hazards of a run, and their frequencies: other weights by each seed, since many scenarios need much of one and
+/// little of another.
 pub(super) struct Hazards([(u64, Hazard); 7]);
 
 pub(super) type Hazard = fn(&mut World, usize);
@@ -59,7 +59,7 @@ pub(super) struct World {
     pub(super) store: Store,
     pub(super) processes: Vec<Process>,
     pub(super) requests: Vec<(Asker, Sent)>,
-    /// Requests that take very long; nobody waits for their answers any more when they arrive.
+    /// Requests that take very long; their answers are not waited for any more when they arrive.
     pub(super) kept: Vec<(Asker, Sent)>,
     pub(super) answers: Vec<(Asker, Answer)>,
     pub(super) checkpoints: Vec<Copy>,
@@ -71,7 +71,7 @@ pub(super) struct World {
     pub(super) hazards: Hazards,
     /// Nothing bad happens any more.
     pub(super) quiet: bool,
-    /// At this step whoever claims or owns the log is killed.
+    /// At this step the process that claims or owns the log is killed.
     pub(super) kill_at: Option<u64>,
     pub(super) seen: Seen,
     pub(super) fingerprint: u64,

@@ -70,7 +70,7 @@ fn one_serves_while_it_lives_and_another_when_it_is_gone() {
         renew(&mut term, &mut kept, at(start, now)[0]);
         assert!(claims(&mut b, &kept, at(start, now)).is_none(), "{now}");
     }
-    // It is stopped; its lease is over long before anybody takes it for gone.
+    // It is stopped; its lease is over long before any host takes it for failed.
     let taken = (10_000..20_000).step_by(100);
     let mut taken = taken.filter_map(|now| Some((now, claims(&mut b, &kept, at(start, now))?)));
     let (now, second) = taken.next().unwrap();

@@ -1,9 +1,9 @@
 //! Exploration of the register: hosts that claim, renew, are stopped and killed, beside a store that is away for long, loses
 //! answers and does requests late.
 //!
-//! At every moment: a host whose lease lasts is the one in the register. So whoever answers reads only under its lease
-//! never answers when another host has begun to serve. Leases run out and begin anew all the time; each rule that this
-//! rests on is left out once, and that is found.
+//! At every moment: a host whose lease lasts is the one in the register. So a host that answers reads only under its
+//! lease never answers when another host has begun to serve. Leases run out and begin anew all the time; each rule that
+//! this rests on is left out once, and that is found.
 //!
 //! `SARDONYX_SEED=…` replays a seed alone.
 
@@ -69,7 +69,7 @@ struct World {
     stored: Option<StoredRegister>,
     versions: u64,
     away_until: Instant,
-    /// Swaps that arrive when nobody waits for them any more.
+    /// Swaps that arrive when they are not waited for any more.
     late: Vec<Replacement>,
     processes: u64,
     planted: Option<Planted>,
@@ -107,7 +107,7 @@ impl World {
             self.step();
             self.check();
         }
-        // All is well from now on: somebody serves soon.
+        // No faults from now on: a host serves soon.
         self.away_until = self.now;
         for _ in 0..400 {
             self.now += Duration::from_millis(10);
