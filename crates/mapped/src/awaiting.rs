@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// What tasks wait for.
+/// The state for waiting tasks.
 #[derive(Debug, Default)]
 pub(crate) struct Awaiting {
     state: Mutex<State>,
@@ -23,7 +23,7 @@ pub(crate) struct Awaiting {
 #[derive(Debug, Default)]
 struct State {
     tasks: Vec<(u64, Waker)>,
-    /// Whether the thread is there.
+    /// True if the thread runs.
     running: bool,
     closed: bool,
 }
@@ -63,13 +63,13 @@ impl Awaiting {
             }
             let tasks = std::mem::take(&mut state.tasks);
             drop(state);
-            // Each task holds a ticket, and so the process; without tasks it may be gone.
+            // Each task holds a ticket, and so the process; without tasks it may be dropped.
             let Some(process) = process.upgrade() else {
                 return;
             };
             if let Some(last) = tasks.iter().map(|(position, _)| *position).max() {
-                // A failure is found again by the tasks themselves. So is a panic: nobody else would tell
-                // them.
+                // A failure is found again by the tasks themselves. So is a panic: nothing else would
+                // report it to them.
                 let wait = AssertUnwindSafe(|| drop(process.wait_durable(last)));
                 if let Err(payload) = catch_unwind(wait) {
                     let died = LogError::thread_died(&message_of(payload));

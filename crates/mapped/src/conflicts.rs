@@ -1,16 +1,17 @@
 //! On which pages the transactions of this process conflicted.
 //!
-//! Conflicts are by page: two transactions that change different bytes of one page conflict. So whoever
-//! has many wants to know where, to keep apart what different threads or processes change. The count is
-//! taken where a commit is refused, which costs more than a map's mutex; nothing else looks at it.
+//! Conflicts are by page: two transactions that change different bytes of one page conflict. So a
+//! program with many conflicts needs their places, to separate the data that different threads or
+//! processes change. The count is taken where a commit is refused, which costs more than a map's mutex;
+//! nothing else looks at it.
 
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_base::sync::futex::Mutex;
 
-/// So many pages are told apart: enough to see what is hot, and some hundred KiB.
+/// The number of distinguished pages: enough to see what is hot, and some hundred KiB.
 const PAGES_MAX: usize = 4096;
 
-/// How often transactions of this process had to be run again, by the page that another one had changed.
+/// The number of repeated transactions of this process, by the page that another one had changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Conflicts {
@@ -26,7 +27,7 @@ pub struct Conflicts {
 pub struct PageConflicts {
     /// The page's number: its offset in the segment by 4,096.
     pub page: u64,
-    /// How many there were.
+    /// Their number.
     pub conflicts: u64,
 }
 

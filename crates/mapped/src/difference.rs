@@ -1,6 +1,6 @@
-//! What changed in a page: the byte ranges in which it differs from its before-image.
+//! The change of a page: the byte ranges in which it differs from its before-image.
 //!
-//! Compared by words of 8 bytes; two differences with less than 16 equal bytes between them are one
+//! Compared by words of 8 bytes. Two differences with less than 16 equal bytes between them are one
 //! range, since a record of its own costs 8 bytes and some time.
 
 use sardonyx_storage::page::PAGE_SIZE;

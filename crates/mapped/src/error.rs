@@ -1,4 +1,4 @@
-//! What can go wrong with a segment, said to whoever uses it.
+//! Errors of a segment, for its users.
 
 use crate::heap::HeapError;
 use crate::memory::{GrowError, PlaceError};
@@ -15,9 +15,9 @@ pub enum SegmentError {
     /// The operating system refused something.
     #[error("cannot {operation}: {source}")]
     System {
-        /// What was asked of it.
+        /// The requested operation.
         operation: &'static str,
-        /// What it said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -27,11 +27,11 @@ pub enum SegmentError {
          choose another by the option `shared_memory`"
     )]
     SharedMemoryFull {
-        /// How many bytes were needed.
+        /// The needed bytes.
         bytes: u64,
         /// The file of the shared memory.
         place: String,
-        /// What the operating system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
@@ -57,9 +57,9 @@ pub enum SegmentError {
     /// The kernel lacks a mechanism that was asked for by name.
     #[error("the mechanism {mechanism} is not available here: {reason}")]
     MechanismUnavailable {
-        /// Which one.
+        /// The mechanism.
         mechanism: &'static str,
-        /// What is missing.
+        /// The missing condition.
         reason: String,
     },
     /// All places for sessions or processes are taken.
@@ -67,7 +67,7 @@ pub enum SegmentError {
     TooMany {
         /// `sessions` or `processes`.
         what: &'static str,
-        /// How many there may be.
+        /// The greatest number.
         limit: usize,
     },
     /// The process is a child that was made by `fork` after the segment was opened.
@@ -128,7 +128,7 @@ pub enum SegmentError {
         process: u32,
         /// Its state, as the system says it: `T` (stopped), `t` (by a debugger).
         state: char,
-        /// What it holds.
+        /// The content of the directory.
         holds: &'static str,
         /// For how long it has been found stopped.
         seconds: u64,
@@ -153,7 +153,7 @@ pub enum SegmentError {
         "the log is poisoned: {cause}; what was waited for may be lost: open the database again"
     )]
     Poisoned {
-        /// What happened.
+        /// The event.
         cause: String,
     },
     /// Another transaction changed what this one has read or written; it has no effect.
@@ -176,9 +176,9 @@ pub enum SegmentError {
     Outside {
         /// The first byte.
         offset: u64,
-        /// How many.
+        /// The length.
         length: u64,
-        /// How long the segment is.
+        /// The length of the segment.
         bytes: u64,
     },
     /// The handle was closed.

@@ -1,7 +1,8 @@
-//! Crash exploration of growths and of large transactions: a segment on the simulated disk, whose
+//! Crash exploration of growths and of large transactions, of a segment on the simulated disk. Its
 //! transactions grow it, write somewhere, write more than fits into the ring and into a segment of the log, or
-//! give up; the machine crashes at each step of the disk; and recovery must find at least the length that was
-//! acknowledged or relied on, and none that nobody committed, and a large transaction whole or not at all.
+//! give up. The machine crashes at each step of the disk. Recovery must find at least the length that was
+//! acknowledged or relied on, and none that was never committed. It must find a large transaction whole or not
+//! at all.
 
 use crate::group::SharedLog;
 use crate::mechanism::MechanismKind;
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// The least growth: what a segment's memory is allocated by.
 const STEP_BYTES: u64 = 2 << 20;
 
-/// Where the counter of transactions stands.
+/// The place of the counter of transactions.
 const COUNTER_AT: u64 = 64;
 
 /// The bytes that a large transaction fills: with their records more than its part of the ring.
@@ -49,7 +50,7 @@ fn options(stripes: u32) -> StorageOptions {
     }
 }
 
-/// What recovery must find.
+/// The expected result of recovery.
 #[derive(Clone, Copy, Default, Debug)]
 struct Model {
     /// The length, the counter, and what the last large transaction wrote, of what was acknowledged.
@@ -105,7 +106,7 @@ impl World {
             false => acknowledged.2,
         };
         assert_eq!(value, expected, "{:?}", self.model);
-        // What recovery found is there to stay.
+        // The recovered state stays.
         self.model.acknowledged = (recovered, counter, value);
         self.model.submitted = (recovered, counter, value);
 
@@ -207,7 +208,7 @@ impl World {
         Ok(())
     }
 
-    /// What a large transaction would wait for, with nobody there who does it.
+    /// Makes the room for which a large transaction would wait, without another thread that does it.
     fn make_room(&mut self, shared: &ProcessState, driver: &mut Driver) -> Result<(), Crashed> {
         let log = &shared.region.control().log;
         let layout = LogLayout::new(5, self.options.segment_bytes);
@@ -225,7 +226,7 @@ impl World {
         panic!("there is never room: {:?}", log.refusal());
     }
 
-    /// What the driver does.
+    /// The driver's work.
     fn tend(&mut self, driver: &mut Driver, region: &Region) -> Result<(), Crashed> {
         let log = &region.control().log;
         if self.random.chance(5, 100) {

@@ -1,13 +1,13 @@
-//! Group commit across processes: whoever waits first for durability writes the log for all, and
-//! there is no server.
+//! Group commit across processes: the first one that waits for durability writes the log for all,
+//! without a server.
 //!
 //! The writer lock makes one thread of one process the leader. It takes all frames of the ring that
 //! are not durable yet and writes them as one commit group. If it is killed, the next one gets the
-//! lock and writes the group again; nobody was told anything in between (I1, I9).
+//! lock and writes the group again; nothing was acknowledged in between (I1, I9).
 //!
-//! The leader waits a moment for those whose transactions were in the group before: they were told
-//! just now and will be back soon, and a group with them costs no more. When one does not come, the
-//! moment is lost once, since then it is not in the last group any more.
+//! The leader waits a moment for the processes whose transactions were in the group before. They
+//! were acknowledged just now and will be back soon, and a group with them costs no more. When one
+//! does not come, the moment is lost once, since then it is not in the last group any more.
 
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
@@ -23,7 +23,7 @@ use sardonyx_storage::log::{LogLayout, LogLeader, LogPosition, SharedLogError};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The leader waits for those who were in the last group for this part of the time that writing it
+/// The leader waits for the members of the last group for this part of the time that writing it
 /// took, but not longer than [`GATHER_MAX`]: a group with them spares the next write.
 const GATHER_PART: u64 = 2;
 
@@ -33,19 +33,20 @@ const GATHER_MAX: Duration = Duration::from_micros(100);
 /// After so many looks the leader lets others use its processor.
 const LOOKS: u32 = 64;
 
-/// How long a waiting thread looks before it parks: on two processors a wake-up costs about as much.
+/// The time that a waiting thread looks before it parks: on two processors a wake-up costs about as
+/// much.
 const LOOK: Duration = Duration::from_micros(10);
 
 /// A parked thread looks after the leader so often: it may have died.
 const LOOK_AFTER: Duration = Duration::from_millis(5);
 
-/// Whoever wants much room believes a refusal after so many looks: it may be of before.
+/// A thread that wants much room accepts a refusal only after so many looks: it may be an old one.
 const TIMES_ASKED: u32 = 10;
 
-/// What a leader holds.
+/// The lock that a leader holds.
 const WRITER_LOCK: &str = "the log's writer lock";
 
-/// What a driver has to do.
+/// The work of a driver.
 const DRIVING: &str = "the background work of the log, without which it has no more room";
 
 /// The log of a segment that several processes share.
@@ -73,7 +74,7 @@ impl SharedLog {
     fn lead(&self, region: &Region) -> Result<(), SharedLogError> {
         let control = region.control();
         let from = control.log.end().tail;
-        // Whoever led before may have died between the log's end and this.
+        // An earlier leader may have died between the log's end and this.
         control.durable.fetch_max(from, Ordering::SeqCst);
         if from == control.tail.load(Ordering::SeqCst) {
             return Ok(());
@@ -106,7 +107,7 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Writes a group if something is not durable and nobody is writing one.
+    /// Writes a group if something is not durable and no process is writing one.
     pub(crate) fn flush(&self, region: &Region) -> Result<(), SharedLogError> {
         let control = region.control();
         let all = control.tail.load(Ordering::SeqCst);
@@ -122,7 +123,7 @@ impl SharedLog {
         led
     }
 
-    /// Marks the log's end, and says where it is: nobody else is there any more.
+    /// Marks the log's end, and returns its place: this is the last process.
     pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
         control.writer.lock(region.patience(), WRITER_LOCK)?;
@@ -229,7 +230,7 @@ impl RingLog for SharedLog {
             if admitted {
                 return Ok(());
             }
-            // What was refused before may have been less, or more.
+            // The request refused before may have been smaller, or larger.
             if let Some(refusal) = log.refusal().or_else(|| log.failure())
                 && (!alone || asked > TIMES_ASKED)
             {
@@ -367,7 +368,7 @@ mod tests {
         let lost = commit(&region, 2);
         assert!(log.poll(&region, lost).is_none(), "nobody has written it");
         simulated.crash();
-        // Also who comes later is told.
+        // Later ones are notified, too.
         for _ in 0..2 {
             let outcome = log.wait(&region, lost);
             assert!(

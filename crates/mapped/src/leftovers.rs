@@ -1,11 +1,11 @@
 //! Shared memories that dead processes left: found and removed.
 //!
-//! A process on a shared memory holds a lock on its place in the file for as long as it lives, however it
-//! ends, and in whatever container. So a file on which no place is locked is nobody's. That of a database is
-//! worth nothing then: whoever opens the database recovers it from its directory. One that nothing durable
-//! belongs to has what was committed last, until it is opened again or removed here.
+//! A process on a shared memory holds a lock on its place in the file for as long as it lives, however it ends,
+//! and in whatever container. So a file without a locked place has no user. That of a database is then
+//! worthless: the next opening recovers the database from its directory. One that nothing durable belongs to
+//! has what was committed last, until it is opened again or removed here.
 //!
-//! Whoever attaches to such a file just then is kept from working on one without a name: see
+//! A process that attaches to such a file just then is kept from working on one without a name: see
 //! `Region::attach`.
 
 use crate::error::SegmentError;
@@ -16,10 +16,10 @@ pub use sardonyx_base::leftovers::Leftover;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// What the names of the shared memories of databases begin with.
+/// The beginning of the names of databases' shared memories.
 pub(crate) const DATABASE: &str = "sardonyx-";
 
-/// Where the word stands that says whether there is a log below.
+/// The place of the word that says that the memory has a log below.
 const DURABLE_AT: usize = 32;
 
 /// The shared memories in a directory that no process is on. Files of other users, which cannot be looked
@@ -42,7 +42,7 @@ pub fn remove(directory: impl AsRef<Path>) -> Result<Vec<Leftover>, SegmentError
     each(directory.as_ref(), "", |_| true)
 }
 
-/// Removes those of databases: for whoever opens one.
+/// Removes those of databases: for a process that opens one.
 pub(crate) fn remove_durable(directory: &Path) {
     match each(directory, DATABASE, |leftover| leftover.durable) {
         Ok(found) => {
@@ -66,7 +66,7 @@ fn each(
     })
 }
 
-/// What is there, if it is a shared memory that no process is on; nobody attaches before the file is closed.
+/// The description of a shared memory that has no process; none attaches before the file is closed.
 fn look(path: &Path) -> Option<(OwnedFd, Leftover)> {
     let (file, head) = leftovers::open::<{ DURABLE_AT + 4 }>(path)?;
     if !head.starts_with(MAGIC_OF_ALL) {

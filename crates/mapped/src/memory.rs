@@ -31,8 +31,8 @@ pub trait Memory {
     fn grow_to(&mut self, bytes: u64) -> Result<(), GrowError>;
 
     /// `length` bytes from `start`, `None` if they are not all within. All typed access goes
-    /// through here or through [`range_mut`](Self::range_mut), so that an implementation that
-    /// wants to be told what is read can be.
+    /// through here or through [`range_mut`](Self::range_mut), so that an implementation can
+    /// observe reads.
     #[inline]
     fn range(&self, start: u64, length: u64) -> Option<&[u8]> {
         let range = range_of(start, length)?;
@@ -86,7 +86,7 @@ pub enum PlaceError {
     /// The place is null.
     #[error("a null place of {type_name} was used; ask `is_null` first where a link may be none")]
     Null {
-        /// What it would be the place of.
+        /// The type of its value.
         type_name: &'static str,
     },
     /// The place is not a multiple of the type's alignment.
@@ -99,7 +99,7 @@ pub enum PlaceError {
         offset: u64,
         /// The type's alignment in bytes.
         align: usize,
-        /// What it would be the place of.
+        /// The type of its value.
         type_name: &'static str,
     },
     /// The place or its end lies beyond the memory.
@@ -114,7 +114,7 @@ pub enum PlaceError {
         bytes: u64,
         /// Bytes of the memory.
         length: u64,
-        /// What it would be the place of.
+        /// The type of its value.
         type_name: &'static str,
     },
     /// Two values that were to be changed at once share bytes.
@@ -237,7 +237,7 @@ pub trait MemoryAccess: Memory {
     /// # Errors
     /// As the trait says.
     fn copy<T: Resident>(&mut self, from: Slice<T>, to: P<T>) -> Result<(), PlaceError> {
-        // Each is asked for by its range, for whoever wants to be told what is read and changed.
+        // Each is requested by its range, for implementations that observe reads and changes.
         let bytes = size_of_val(self.slice(from)?);
         self.slice_mut(Slice {
             start: to,
@@ -261,7 +261,7 @@ pub trait MemoryAccess: Memory {
         first: P<A>,
         second: P<B>,
     ) -> Result<(&mut A, &mut B), PlaceError> {
-        // Each is asked for by its range, as by `get_mut`, for whoever wants to be told.
+        // Each is requested by its range, as by `get_mut`, for implementations that observe them.
         self.get_mut(first)?;
         self.get_mut(second)?;
         // Both are within the memory, so their ends are offsets.
@@ -291,7 +291,7 @@ fn bytes_for<T>(length: u64) -> u64 {
     length.saturating_mul(size_of::<T>() as u64)
 }
 
-/// Whether so many values can stand at a place.
+/// Checks that a place can have so many values.
 #[inline]
 fn check<M: Memory + ?Sized, T>(memory: &M, place: P<T>, length: u64) -> Result<(), PlaceError> {
     let memory_bytes = memory.bytes();
@@ -308,7 +308,7 @@ fn check<M: Memory + ?Sized, T>(memory: &M, place: P<T>, length: u64) -> Result<
     }
 }
 
-/// Why no such values can stand at a place.
+/// The reason that a place cannot have such values.
 #[cold]
 fn refusal<M: Memory + ?Sized, T>(memory: &M, place: P<T>, length: u64) -> PlaceError {
     let (offset, bytes) = (place.offset(), bytes_for::<T>(length));

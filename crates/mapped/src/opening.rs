@@ -1,9 +1,9 @@
 //! Opening a database as a segment: the first process recovers it into shared memory, the others
 //! attach.
 //!
-//! The shared memory's file is named after the database's identity and its directory, so that a copy
-//! of a database is another one. It is a leftover if nobody shares the database; then the database
-//! is recovered from its directory, like any other, and the file is replaced.
+//! The shared memory's file is named after the database's identity and its directory, so that a copy of a
+//! database is another one. It is a leftover if no process shares the database. Then the database is
+//! recovered from its directory, like any other, and the file is replaced.
 
 use crate::error::SegmentError;
 use crate::group::SharedLog;
@@ -30,15 +30,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// How often the others may go away between two looks before that is an error.
+/// The number of times that the others may leave between two looks before that is an error.
 const ATTEMPTS: u32 = 10;
 
-/// What a database is opened with.
+/// The parameters of opening a database.
 pub(crate) struct Opening<'a> {
     pub directory: &'a Path,
     pub storage: &'a StorageOptions,
     pub size: RegionSize,
-    /// Whether a database that has more, or soon would, gets more.
+    /// True if a full database, or one that soon would be, gets more.
     pub makes_room: bool,
     pub shared_memory: &'a Path,
     pub policies: Policies,
@@ -47,7 +47,7 @@ pub(crate) struct Opening<'a> {
 /// The shared segments that this process has open: a second opening is another handle of the first, since
 /// a process' advisory locks cannot tell two openings apart.
 static OPEN: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
-/// One of them is gone.
+/// One of them has ended.
 static CLOSED: Condvar = Condvar::new();
 
 /// A segment that this process has open, or is closing.
@@ -75,9 +75,9 @@ impl Drop for Here {
     }
 }
 
-/// What this process has open under a path, or else what `open` opens: if it is being closed, when that
-/// is done. Whoever closes needs the lock that whoever opens holds, and opening waits for the file of
-/// the shared memory to be closed.
+/// The process's open segment of a path, or else that which `open` opens. If it is being closed, that comes
+/// first. Closing needs the lock that opening holds, and opening waits for the file of the shared memory to
+/// be closed.
 pub(crate) fn once(
     path: &Path,
     open: impl FnOnce() -> Result<ProcessState, SegmentError>,
@@ -122,7 +122,7 @@ impl Opening<'_> {
                 source,
             })?;
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        // Waits here, so that nobody else who opens has to wait with it.
+        // Waits here, so that no other opening has to wait with it.
         let open = || once(&directory, || self.open_anew(disk.clone(), &directory));
         let is_locked =
             |error: &SegmentError| matches!(error, SegmentError::Open(OpenError::Locked { .. }));
@@ -196,8 +196,8 @@ impl Opening<'_> {
         Ok((region, durable))
     }
 
-    /// Attaches to the shared memory of the others. `None` if they are gone, or, before the last attempt, if
-    /// their shared memory is: it was removed since they are gone, or it is somewhere else.
+    /// Attaches to the shared memory of the others. `None` if they have left, or, before the last attempt,
+    /// if their shared memory is missing: removed since they left, or somewhere else.
     fn attach(
         &self,
         disk: &Arc<dyn Disk>,
@@ -332,7 +332,7 @@ impl Drop for Durable {
             std::mem::forget(self.election.take());
             return;
         }
-        // What is published is made durable while there is still someone who makes room for it.
+        // Published records are made durable while a process still makes room for them.
         let tail = self.region.control().tail.load(Ordering::SeqCst);
         if let Err(error) = self.log.wait(&self.region, tail) {
             tracing::error!(%error, "what was committed last may not be durable");
@@ -372,7 +372,7 @@ impl RingLog for Durable {
     }
 }
 
-/// What is published, as the driver sees it.
+/// The published records, as the driver sees them.
 struct Published {
     region: Arc<Region>,
     log: Arc<SharedLog>,

@@ -1,4 +1,4 @@
-//! How a segment is opened.
+//! The options of opening a segment.
 
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
@@ -30,7 +30,7 @@ const SEGMENTS_BESIDE: u64 = 4;
 /// The most that a segment can have.
 pub(crate) const ADDRESS_SPACE_BYTES_MAX: u64 = ADDRESSABLE_BYTES / 2;
 
-/// What a process can address, with page tables of four levels.
+/// The address space of a process, with page tables of four levels.
 const ADDRESSABLE_BYTES: u64 = 128 << 40;
 
 /// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints'
@@ -43,7 +43,7 @@ fn usual_address_space() -> u64 {
     limit.map_or(USUAL, |bytes| USUAL.min(bytes / 16))
 }
 
-/// How a segment is opened. Start with [`Options::new`].
+/// The options of opening a segment. Start with [`Options::new`].
 #[derive(Clone)]
 pub struct Options {
     mechanism: MechanismKind,
@@ -98,22 +98,22 @@ impl Options {
         Self::default()
     }
 
-    /// Which mechanism finds out what transactions touch.
+    /// The mechanism that detects the pages that transactions touch.
     pub fn mechanism(mut self, mechanism: MechanismKind) -> Self {
         self.mechanism = mechanism;
         self
     }
 
-    /// Whether system calls can read from the memory (`write(2)` and `send(2)` from it) without it being
-    /// said before, by [`Transaction::touch`](crate::Transaction::touch). They cannot make a page right
-    /// that was changed by others, and fail with `EFAULT` there. False by default.
+    /// Sets that system calls can read from the memory (`write(2)` and `send(2)` from it) without an earlier
+    /// [`Transaction::touch`](crate::Transaction::touch). They cannot make a page right that was changed by
+    /// others, and fail with `EFAULT` there. False by default.
     ///
-    /// In snapshots and other transactions that only read they always can. With this, they can in
-    /// transactions that write, too, and outside of transactions: pages that others changed, so lately
-    /// that a transaction is still running that does not see it, are made right when a transaction
-    /// begins. That costs a copy of each, and they count as read: the transaction conflicts if they are
-    /// changed again. Under the [`Signal`](MechanismKind::Signal) mechanism a transaction that writes has
-    /// to touch its pages nevertheless.
+    /// In snapshots and other transactions that only read they always can. With this, they can in transactions
+    /// that write, too, and outside of transactions. Some pages were changed by others so lately that a running
+    /// transaction does not see it; these are brought up to date when a transaction begins. That costs a copy of
+    /// each, and they count as read: the transaction conflicts if they are changed again. Under the
+    /// [`Signal`](MechanismKind::Signal) mechanism a transaction that writes has to touch its pages
+    /// nevertheless.
     pub fn ready_for_system_calls(mut self, ready: bool) -> Self {
         self.ready_for_system_calls = ready;
         self
@@ -133,55 +133,54 @@ impl Options {
     /// for, and the log can take: its largest size (the storage's `log_bytes_max`, 2 GiB unless chosen) but
     /// for two segments. At most 4 GiB less a page.
     ///
-    /// Where a chosen bound is larger than the log can take, it raises `log_bytes_max` for this opening.
-    /// While such a transaction commits, its records are in memory beside the pages, once in shared memory
-    /// and, for a moment, where the checkpoints are taken; others that commit wait for it.
+    /// If a chosen bound is larger than the log can take, it raises `log_bytes_max` for this opening. While such
+    /// a transaction commits, its records are in memory beside the pages. They are once in shared memory and,
+    /// for a moment, where the checkpoints are taken; other commits wait for it.
     pub fn transaction_bytes(mut self, bytes: u64) -> Self {
         self.transaction_bytes = bytes;
         self
     }
 
-    /// The most bytes that the segment can have. Address space only: every view reserves as much; at
-    /// most 64 TiB. Unless chosen: 96 GiB, so that one process can have all 1,024 sessions; twice what a
-    /// database has already, if that is more; or a sixteenth of what the process may have (`ulimit -v`), if
-    /// that is less. It counts when the shared memory is made. A database has no more than its storage's
-    /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
+    /// The most bytes that the segment can have. Address space only: every view reserves as much; at most 64
+    /// TiB. Unless chosen: 96 GiB, so that one process can have all 1,024 sessions. It is twice the present size
+    /// of a database, if that is more; or a sixteenth of the process's limit (`ulimit -v`), if that is less. It
+    /// counts when the shared memory is made. A database has no more than its storage's `memory_bytes_max`
+    /// either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = Some(bytes);
         self
     }
 
-    /// Whether all of the segment is locked in memory, and so takes as much as it is long. False by default.
-    /// Only the [asynchronous](MechanismKind::Asynchronous) mechanism needs it, where the kernel may take away
-    /// pages that were read: where there is swap, or DAMON, it does so in any case. Ask for it where swap is
-    /// turned on later, or where somebody asks the kernel to take pages away (`MADV_PAGEOUT`).
+    /// Sets that all of the segment is locked in memory, and so takes its whole length. False by default. Only
+    /// the [asynchronous](MechanismKind::Asynchronous) mechanism needs it, where the kernel may take away pages
+    /// that were read: where there is swap, or DAMON, it does so in any case. Request it if swap is turned on
+    /// later, or if another program asks the kernel to take pages away (`MADV_PAGEOUT`).
     pub fn lock_in_memory(mut self, lock: bool) -> Self {
         self.lock_in_memory = lock;
         self
     }
 
-    /// Where the file of the shared memory is: a directory in a memory file system.
+    /// The place of the shared memory's file: a directory in a memory file system.
     pub fn shared_memory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.shared_memory = directory.into();
         self
     }
 
-    /// How long a writer waits when a snapshot keeps all versions that there is room for; then it
+    /// The time that a writer waits when a snapshot keeps all versions for which the memory has room. Then it
     /// gets [`SegmentError::SlowReader`].
     pub fn slow_reader_wait(mut self, wait: Duration) -> Self {
         self.slow_reader_wait = wait;
         self
     }
 
-    /// Who is told when a snapshot keeps many old versions, and is asked to let go of them, and when a
-    /// writer waits for one. Called by the writer, in its commit: it must be quick and must not use the
-    /// segment.
+    /// The callback for a snapshot that keeps many old versions, and is asked to release them, and for a writer
+    /// that waits for one. Called by the writer, in its commit: it must be quick and must not use the segment.
     pub fn on_slow_reader(mut self, told: impl Fn(&SlowReader) + Send + Sync + 'static) -> Self {
         self.slow_reader = Some(Arc::new(told));
         self
     }
 
-    /// How long a thread waits for what a process holds that is stopped (SIGSTOP, a debugger); then it gets
+    /// The time that a thread waits for a lock of a stopped process (SIGSTOP, a debugger). Then it gets
     /// [`SegmentError::ProcessStopped`], or [`SegmentError::NotDurableYet`] if it has committed. 10 s by
     /// default. A process that runs is waited for as long as it takes.
     pub fn stopped_process_wait(mut self, wait: Duration) -> Self {
@@ -189,9 +188,9 @@ impl Options {
         self
     }
 
-    /// Who is told when a process is stopped that a thread of this one waits for: some
-    /// milliseconds after the thread began to wait. Called by that thread, in its commit or in its wait for
-    /// durability: it must be quick and must not use the segment.
+    /// The callback for a stopped process that a thread of this one waits for: some milliseconds after the
+    /// thread began to wait. Called by that thread, in its commit or in its wait for durability: it must be
+    /// quick and must not use the segment.
     pub fn on_stopped_process(
         mut self,
         told: impl Fn(&StoppedProcess) + Send + Sync + 'static,
@@ -206,8 +205,8 @@ impl Options {
         self
     }
 
-    /// Where the log of a new database is to be, or where that of an old one was moved to: a directory on a disk
-    /// of its own. Unless chosen it is in the database's. One of the storage's options.
+    /// The place of a new database's log, or the new place of an old one's: a directory on a disk of its own.
+    /// Unless chosen it is in the database's. One of the storage's options.
     pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.storage.directories.log = Some(directory.into());
         self

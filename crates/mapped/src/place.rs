@@ -45,7 +45,7 @@ impl<T> P<T> {
         self.offset
     }
 
-    /// Whether it is null.
+    /// True if it is null.
     pub const fn is_null(self) -> bool {
         self.offset == 0
     }
@@ -65,7 +65,7 @@ impl<T> P<T> {
         P::from_offset(self.offset.saturating_add(bytes))
     }
 
-    /// What [`place!`](crate::place!) expands to: `field` is only there for its type.
+    /// The expansion of [`place!`](crate::place!): `field` only gives its type.
     #[doc(hidden)]
     pub const fn project<U>(self, offset: usize, _field: fn(&T) -> &U) -> P<U> {
         self.byte_add(offset as u64)
@@ -126,9 +126,9 @@ macro_rules! place {
 /// used.
 #[repr(C)]
 pub struct Slice<T> {
-    /// Where the first stands.
+    /// The place of the first.
     pub start: P<T>,
-    /// How many.
+    /// Their number.
     pub length: u64,
 }
 
@@ -144,7 +144,7 @@ impl<T> Slice<T> {
         }
     }
 
-    /// Whether there are no values.
+    /// True without values.
     pub const fn is_empty(self) -> bool {
         self.length == 0
     }
@@ -170,7 +170,8 @@ impl<T> Slice<T> {
         }
     }
 
-    /// Where the value `index` would stand; `length` may be any number, so this may be nowhere.
+    /// The place of the value `index`; `length` may be any number, so it may be outside of the
+    /// segment.
     const fn element(self, index: u64) -> P<T> {
         self.start
             .byte_add(index.saturating_mul(size_of::<T>() as u64))

@@ -1,7 +1,7 @@
 //! Faults that the tests plant: dying or being stopped at a chosen instruction of a critical section, and leaving
-//! validation out; and how much of the ring a thread has looked at, which says what an old reader costs
-//! without a clock. Only with the feature `planted-faults`, which the tests of this crate turn on and
-//! nothing else does; without it every call here is nothing.
+//! validation out. Also the part of the ring that a thread has read, which shows the cost of an old reader
+//! without a clock. Only with the feature `planted-faults`, which the tests of this crate turn on and nothing
+//! else does; without it every call here is nothing.
 //!
 //! A proof needs them: a checker that never sees an anomaly may be blind, and a death between two
 //! particular stores is met by random kills once in a million.
@@ -84,7 +84,7 @@ steps! {
     Burying,
     /// A group is about to be written for all.
     Leading,
-    /// The group is on stable storage, and nobody was told.
+    /// The group is on stable storage, and nothing was acknowledged.
     GroupWritten,
     /// A shared memory is complete and has no name.
     BeforeName,
@@ -128,7 +128,7 @@ pub fn looked() -> u64 {
     LOOKED.get()
 }
 
-/// Whether validation is left out.
+/// True if validation is left out.
 #[inline]
 pub(crate) fn skips_validation() -> bool {
     cfg!(feature = "planted-faults") && SKIP_VALIDATION.load(Ordering::Relaxed)
@@ -150,8 +150,8 @@ fn die() {
         unsafe { libc::raise(libc::SIGSTOP) };
         return;
     }
-    // SAFETY: sends a signal to this process, which is gone before the call returns: as by `kill -9`,
-    // nothing is cleaned up.
+    // SAFETY: sends a signal to this process, which ends before the call returns: as by `kill -9`, nothing is
+    // cleaned up.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
 }
 
@@ -170,7 +170,7 @@ pub fn stop_at(step: Step, passes: u32) {
     die_at(step, passes);
 }
 
-/// Whether it has stopped since, or was not asked to.
+/// True if it has stopped since, or was not asked to.
 #[cfg(feature = "planted-faults")]
 pub fn has_stopped() -> bool {
     DIE_AT.load(Ordering::Relaxed) == 0

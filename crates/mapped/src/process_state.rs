@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// How often a writer that waits for room looks again.
+/// The interval at which a writer that waits for room looks again.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 thread_local! {
@@ -29,13 +29,13 @@ thread_local! {
     static HOLDS: RefCell<Vec<*const ProcessState>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What is told when a reader keeps old versions from being freed.
+/// The callback for a reader that keeps old versions from being freed.
 pub type SlowReaderCallback = Arc<dyn Fn(&SlowReader) + Send + Sync>;
 
-/// What writes the ring of published transactions to the log, by whichever process. Tickets ask
-/// [`ProcessState`] instead, as the [`DurableLog`] that it is.
+/// The writer of the ring of published transactions to the log, in any process. Tickets ask [`ProcessState`]
+/// instead, as the [`DurableLog`] that it is.
 pub(crate) trait RingLog: Send + Sync + fmt::Debug {
-    /// What recovery did, if this process did it.
+    /// The report of recovery, if this process did it.
     fn recovery(&self) -> Option<&RecoveryReport> {
         None
     }
@@ -44,8 +44,8 @@ pub(crate) trait RingLog: Send + Sync + fmt::Debug {
     /// stopped keeps it from being so for too long: [`SegmentError::ProcessStopped`].
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError>;
 
-    /// Whether everything up to this position is on stable storage, or why it never will be known to
-    /// be. Does not wait.
+    /// The result for everything up to this position: on stable storage, or the reason that it never will be
+    /// known to be. Does not wait.
     fn poll(&self, region: &Region, position: u64) -> Option<Result<(), SegmentError>>;
 
     /// Returns when a transaction with so many bytes of records may be published: it will find room.
@@ -58,20 +58,20 @@ pub(crate) trait RingLog: Send + Sync + fmt::Debug {
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError>;
 }
 
-/// What a process' part in a segment is made with.
+/// The parameters of a process' part in a segment.
 #[derive(Clone)]
 pub(crate) struct Policies {
-    /// Whether all pages are kept in memory.
+    /// True if all pages are kept in memory.
     pub lock_in_memory: bool,
     /// The most bytes of redo records that a transaction of this process may have.
     pub transaction_bytes: u64,
-    /// How long a writer waits for a slow reader.
+    /// The time that a writer waits for a slow reader.
     pub slow_reader_wait: Duration,
-    /// Who is told of one.
+    /// The callback for one.
     pub slow_reader: Option<SlowReaderCallback>,
-    /// How long a thread waits for what a stopped process holds.
+    /// The time that a thread waits for a lock of a stopped process.
     pub stopped_process_wait: Duration,
-    /// Who is told of one.
+    /// The callback for one.
     pub stopped_process: Option<StoppedCallback>,
 }
 
@@ -86,7 +86,7 @@ pub struct ProcessState {
     pub(crate) keeper: VersionKeeper,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
-    /// Where its transactions conflicted.
+    /// The pages of its transactions' conflicts.
     pub(crate) conflicts: ConflictCounts,
     /// If it is one of those that are opened once in a process. Dropped last.
     pub(crate) here: Option<Here>,
@@ -131,7 +131,7 @@ impl ProcessState {
         }
     }
 
-    /// What recovery did, if this process did it.
+    /// The report of recovery, if this process did it.
     pub(crate) fn recovery(&self) -> Option<&RecoveryReport> {
         self.log.as_ref()?.recovery()
     }
@@ -140,7 +140,7 @@ impl ProcessState {
         &self.awaiting
     }
 
-    /// Whether what was committed up to this position is durable, or never will be known to be.
+    /// The present result for commits up to this position: durable, or never known to be.
     fn is_durable_now(&self, position: u64) -> Option<Result<(), SegmentError>> {
         match &self.log {
             Some(log) => log.poll(&self.region, position),
@@ -194,8 +194,8 @@ impl ProcessState {
             .map_or(most, |log| most.min(log.transaction_bytes_max()))
     }
 
-    /// Returns when a transaction with so many bytes of records probably need not wait for the log: what can
-    /// be waited for without the commit lock, should not be waited for with it.
+    /// Returns when a transaction with so many bytes of records probably need not wait for the log. A wait
+    /// that is possible without the commit lock should not be made with it.
     pub(crate) fn wait_for_log(&self, records: usize) -> Result<(), SegmentError> {
         match &self.log {
             Some(log) => log.admit(&self.region, records),
@@ -203,7 +203,7 @@ impl ProcessState {
         }
     }
 
-    /// How often a thread of this process had to wait for a process that was stopped.
+    /// The number of times that a thread of this process had to wait for a stopped process.
     pub(crate) fn stopped_processes(&self) -> u64 {
         self.region.patience().met()
     }
@@ -217,12 +217,12 @@ impl ProcessState {
         }
     }
 
-    /// Whether there is a log.
+    /// True if the segment has a log.
     pub(crate) fn has_log(&self) -> bool {
         self.log.is_some()
     }
 
-    /// Whether there is room for a transaction's records, now or after tidying up. Waits for the log if
+    /// True if the ring has room for a transaction's records, now or after tidying up. Waits for the log if
     /// that is what is behind. The caller holds the commit lock.
     pub(crate) fn has_room(&self, records: usize) -> Result<bool, SegmentError> {
         let region = &*self.region;

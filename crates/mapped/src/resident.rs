@@ -1,10 +1,9 @@
 //! Types that may live in a mapped segment, and the few casts between them and bytes.
 //!
 //! The memory of a segment comes from disk and from other processes, which may be written in C or
-//! Python and may be wrong. So whatever bytes stand there must be a valid value of the type that
-//! is read from them, and every byte of a value that is written must be defined: no padding, no
-//! `bool`, no enum, no reference. What a value *means* is the program's to check; that it can be
-//! looked at is proved here.
+//! Python and may be wrong. So any bytes there must be a valid value of the type that is read from
+//! them. Every byte of a value that is written must be defined: no padding, no `bool`, no enum, no
+//! reference. The program checks the *meaning* of a value; the proof here is that it can be read.
 //!
 //! All `unsafe` by which this crate reads bytes as values and values as bytes is in this file.
 
@@ -33,7 +32,7 @@ pub const ALIGN_MAX: usize = 4096;
 /// ```
 ///
 /// # Safety
-/// Whoever implements it by hand promises:
+/// A manual implementation promises:
 /// - the layout is fixed (`repr(C)`, `repr(transparent)` or a primitive type);
 /// - every bit pattern of `size_of::<Self>()` bytes is a valid value;
 /// - no byte is padding;
@@ -195,7 +194,7 @@ pub fn bytes_of<T: Resident>(value: &T) -> &[u8] {
 
 /// The bytes of consecutive values.
 pub fn bytes_of_slice<T: Resident>(values: &[T]) -> &[u8] {
-    // SAFETY: the bytes of the slice, for as long as it is borrowed; a resident type has no
+    // SAFETY: the bytes of the slice, for as long as it is borrowed. A resident type has no
     // padding, so each byte is initialised, and no interior mutability, so none changes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }

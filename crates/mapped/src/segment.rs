@@ -64,7 +64,7 @@ struct Inner {
     totals: Totals,
 }
 
-/// What a segment has until it is closed.
+/// The parts of a segment until it is closed.
 #[derive(Debug)]
 struct Open {
     /// Sessions that are not in use.
@@ -79,7 +79,7 @@ struct Totals {
     priorities: AtomicU64,
 }
 
-/// What this handle's transactions did.
+/// Counts of this handle's transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -126,7 +126,7 @@ impl Segment {
     /// undone.
     ///
     /// # Errors
-    /// What the closure returns, after its effects were undone; [`SegmentError`].
+    /// The closure's error, after its effects were undone; [`SegmentError`].
     pub fn run<R, E>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
@@ -144,8 +144,8 @@ impl Segment {
         self.run_as(Begin::default(), body)
     }
 
-    /// As [`run_later`](Self::run_later), as the only writer: nobody else commits meanwhile, so it is
-    /// run once. The contract of LMDB's write transactions.
+    /// As [`run_later`](Self::run_later), as the only writer: no other transaction commits meanwhile, so
+    /// it is run once. The contract of LMDB's write transactions.
     pub fn run_alone<R, E>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
@@ -238,9 +238,9 @@ impl Segment {
         state.wait_durable(tail)
     }
 
-    /// Makes what is committed durable and lets go of the segment, for all handles: every later call is
-    /// refused ([`SegmentError::Closed`]), but for another close, which does nothing. What runs on it goes
-    /// on; this process has left the segment when the last transaction, snapshot and ticket is gone.
+    /// Makes commits durable and releases the segment, for all handles. Every later call is refused
+    /// ([`SegmentError::Closed`]), except another close, which does nothing. Running work on it continues;
+    /// this process has left the segment when the last transaction, snapshot and ticket is dropped.
     ///
     /// # Errors
     /// As [`Ticket::wait`]: the segment is closed nevertheless. [`SegmentError::Forked`] in a child of the
@@ -270,7 +270,7 @@ impl Segment {
         Ticket::new(self.state().ok(), position)
     }
 
-    /// Which mechanism finds out what transactions touch.
+    /// The mechanism that detects the pages that transactions touch.
     pub fn mechanism(&self) -> MechanismKind {
         self.inner.mechanism
     }
@@ -287,12 +287,12 @@ impl Segment {
         self.state()?.checkpoint()
     }
 
-    /// Whether it outlives its processes.
+    /// True if it outlives its processes.
     pub fn is_durable(&self) -> bool {
         self.state().is_ok_and(|state| state.has_log())
     }
 
-    /// What recovery did, if this process was the first to open the database.
+    /// The report of recovery, if this process was the first to open the database.
     pub fn recovery(&self) -> Option<RecoveryReport> {
         self.state().ok()?.recovery().cloned()
     }
@@ -310,7 +310,7 @@ impl Segment {
             .map_or_else(|_| Conflicts::default(), |state| state.conflicts.read())
     }
 
-    /// What this handle's transactions did.
+    /// Counts of this handle's transactions.
     pub fn statistics(&self) -> Statistics {
         let totals = &self.inner.totals;
         Statistics {
@@ -341,8 +341,8 @@ fn attempt<R, E>(
     }
 }
 
-/// Waits a little before a transaction is run again, longer each time: whoever won should be out of
-/// the way.
+/// Waits a little before a transaction is run again, longer each time: the winner should have ended by
+/// then.
 fn back_off(attempt: u32) {
     for _ in 0..1 << attempt.min(10) {
         std::hint::spin_loop();

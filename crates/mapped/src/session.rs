@@ -8,9 +8,9 @@
 //!          (durable: wait for the group)
 //! ```
 //!
-//! Invariants: what a transaction sees is the state at its snapshot and does not change, also if it is
-//! doomed (I8); a transaction that commits has read nothing that others changed since (serializable,
-//! in the order of the ring); storing the tail is the commit point (I9).
+//! Invariants: a transaction sees the state at its snapshot, which does not change, also if it is doomed
+//! (I8). A transaction that commits has read nothing that others changed since (serializable, in the
+//! order of the ring). Storing the tail is the commit point (I9).
 
 mod commit;
 mod savepoint;
@@ -41,12 +41,13 @@ const CONFLICTS_BEFORE_EXACT: u32 = 2;
 /// for so many transactions.
 const EXACT_AFTER_CONFLICTS: u32 = 8;
 
-/// How a transaction is begun.
+/// The parameters of a transaction's begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Begin {
-    /// Nobody else commits while it runs, so it cannot conflict. The thread that begins it ends it.
+    /// No other transaction commits while it runs, so it cannot conflict. The thread that begins it ends
+    /// it.
     pub exclusive: bool,
-    /// It only reads: never conflicts and holds nobody up.
+    /// It only reads: it never conflicts and delays no other.
     pub read_only: bool,
 }
 
@@ -84,7 +85,7 @@ pub struct Session {
     exact: u32,
     /// The transaction was begun checked: what it leaves in the view is looked at until the next one.
     lent: bool,
-    /// The mechanism is to be told of the last transaction's end when the next one begins.
+    /// The mechanism learns of the last transaction's end when the next one begins.
     unended: bool,
 }
 
@@ -151,24 +152,24 @@ impl Session {
         self.mechanism.name()
     }
 
-    /// What it is a session on.
+    /// The state of its segment.
     pub(crate) fn state(&self) -> &Arc<ProcessState> {
         &self.shared
     }
 
-    /// Whether a transaction is running.
+    /// True if a transaction is running.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Whether a transaction is running that only reads.
+    /// True if a read-only transaction is running.
     #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
         self.running.is_some_and(|begin| begin.read_only)
     }
 
-    /// The view's first byte: the address of offset 0 of the segment, for as long as the session
-    /// lives. What may be done there is said at [`crate::Transaction`].
+    /// The view's first byte: the address of offset 0 of the segment, for as long as the session lives.
+    /// [`crate::Transaction`] says what may be done there.
     pub fn address(&self) -> *mut u8 {
         self.view.base()
     }
@@ -215,9 +216,9 @@ impl Session {
     }
 
     /// As [`begin`](Self::begin), for a session whose memory was lent to code that the borrow checker
-    /// does not watch (C, NumPy): first looks for pages that were written while no transaction was
-    /// running. Costs a scan of the chunks that are open for writing. And until the next transaction
-    /// the view goes on showing what this one had read and written.
+    /// does not watch (C, NumPy). It first looks for pages that were written while no transaction was
+    /// running. Costs a scan of the chunks that are open for writing. And until the next transaction the
+    /// view goes on showing what this one had read and written.
     ///
     /// # Errors
     /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
@@ -346,10 +347,9 @@ impl Session {
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
-    /// Gives the segment at least so many bytes and maps them into the view. If the transaction
-    /// commits, the segment has them from then on, whether anything is written there or not; if it
-    /// does not, they are room that is gone when the segment is opened again, unless somebody else
-    /// who saw it has committed.
+    /// Gives the segment at least so many bytes and maps them into the view. If the transaction commits,
+    /// the segment has them from then on, with or without content. If it does not, they are room that
+    /// the next opening drops, unless another transaction that saw it has committed.
     ///
     /// # Errors
     /// [`SegmentError::ReadOnly`] if the transaction only reads and there are not so many;
@@ -410,9 +410,9 @@ impl Session {
         self.mechanism.note_write(&self.view, offset, length);
     }
 
-    /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing, and
-    /// did not ask for a length that a log has to know.
+    /// Ends the transaction and makes what it did visible to all. Returns the end of its records in the
+    /// ring, the position to wait for if it is to be durable. `None` if it changed nothing, and did not
+    /// request a length that a log has to know.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
@@ -438,8 +438,8 @@ impl Session {
         })
     }
 
-    /// The end of a transaction, however it ended. What fails here does not change how it ended; the
-    /// view is then made anew.
+    /// The end of a transaction, however it ended. An error here does not change its outcome; the view
+    /// is then made anew.
     fn end(&mut self, begin: Begin, ended: Result<(), SegmentError>) {
         // Published transactions have done so already. First the view, since a fault in it is handled by
         // what the slot keeps.
@@ -488,7 +488,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the transaction can no longer commit, whatever it does: its snapshot was in the way for
+    /// True if the transaction can no longer commit, whatever it does: its snapshot kept versions for
     /// too long.
     pub fn is_doomed(&self) -> bool {
         self.slot().doomed.load(Ordering::SeqCst) != 0

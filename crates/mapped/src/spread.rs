@@ -1,10 +1,10 @@
-//! Values of which only some stand on each page.
+//! Values of which only some are on each page.
 //!
-//! Transactions conflict by page: rows of 40 bytes that stand one behind the other share a page with a
-//! hundred others, and transactions that change different ones conflict nevertheless. Where that happens
-//! too often ([`Segment::conflicts`](crate::Segment::conflicts)), memory can be traded for it: with one
-//! row on a page, only transactions that use the same row conflict. (Where the mechanism observes what is
-//! read, pages that earlier transactions of the session read count, too, until that led to conflicts:
+//! Transactions conflict by page. Rows of 40 bytes, one behind the other, share a page with a hundred
+//! others, and transactions that change different ones conflict nevertheless. If that happens too often
+//! ([`Segment::conflicts`](crate::Segment::conflicts)), memory can be traded for it: with one row on a
+//! page, only transactions that use the same row conflict. (Where the mechanism observes what is read,
+//! pages that earlier transactions of the session read count, too, until that led to conflicts:
 //! `docs/mapped.md` has the figures.)
 
 use crate::heap::{Heap, HeapError};
@@ -92,7 +92,7 @@ impl<T: Resident> Spread<T> {
         if bytes == 0 { 1 } else { bytes }
     }
 
-    /// How many bytes they take, whole pages: what to free at [`Spread::start`], at a page's alignment.
+    /// Their bytes, whole pages: the size to free at [`Spread::start`], at a page's alignment.
     pub const fn bytes(&self) -> u64 {
         let groups = self.length.div_ceil(self.per_page);
         groups.saturating_mul(self.group_bytes())
@@ -103,12 +103,12 @@ impl<T: Resident> Spread<T> {
         (self.per_page * Self::value_bytes()).next_multiple_of(PAGE)
     }
 
-    /// Where the first page is.
+    /// The place of the first page.
     pub const fn start(&self) -> P<T> {
         self.start
     }
 
-    /// How many there are.
+    /// Their number.
     pub const fn length(&self) -> u64 {
         self.length
     }

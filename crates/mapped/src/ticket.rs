@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 pub struct Ticket {
     /// None, if the segment was closed before it was made, or nothing was changed.
     claim: Option<Claim<ProcessState>>,
-    /// Whether it was asked of a segment that was closed.
+    /// True if it was requested of a closed segment.
     closed: bool,
 }
 
@@ -29,7 +29,7 @@ impl Ticket {
         }
     }
 
-    /// Whether the transaction is durable, or never will be known to be; does not wait.
+    /// True if the transaction is durable, or never will be known to be; does not wait.
     pub fn is_done(&self) -> bool {
         self.claim.as_ref().is_none_or(Claim::is_settled)
     }

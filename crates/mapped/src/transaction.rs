@@ -7,17 +7,17 @@ use crate::session::{Begin, Savepoint, Session};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
-/// A running transaction: the segment's memory, to be read and written by ordinary loads and stores.
-/// Nobody else sees what is written until it commits, and what is read does not change meanwhile.
+/// A running transaction: the segment's memory, to be read and written by ordinary loads and stores. No other
+/// transaction sees its writes until it commits, and the data that it reads does not change meanwhile.
 ///
 /// It is a [`Memory`], so places are read and written by [`MemoryAccess`](crate::MemoryAccess), and
 /// code that is written on plain memory runs in it.
 ///
-/// What a reference into it may be relied on for: it is exclusive or shared as its borrow says, within
-/// this transaction, as for any Rust memory; the view is this session's alone, and no other process or
-/// thread writes to it. A reference cannot outlive the transaction. What it may *not* be relied on for:
-/// that the bytes are what this program wrote, since other programs write segments, too. That is why
-/// only types for which any bytes are a value may live here ([`Resident`](crate::Resident)).
+/// The guarantees of a reference into it: it is exclusive or shared as its borrow says, within this transaction, as for
+/// any Rust memory. The view is this session's alone, and no other process or thread writes to it. A reference cannot
+/// outlive the transaction. It does *not* guarantee that the bytes are those that this program wrote, since other
+/// programs write segments, too. That is why only types for which any bytes are a value may live here
+/// ([`Resident`](crate::Resident)).
 #[derive(Debug)]
 pub struct Transaction<'a> {
     session: &'a mut Session,
@@ -80,8 +80,8 @@ impl<'a> Transaction<'a> {
         self.session.roll_back_to(savepoint)
     }
 
-    /// Whether it can no longer commit, whatever it does, because its snapshot was in the way for too
-    /// long. It sees its snapshot still.
+    /// True if it can no longer commit, whatever it does, because its snapshot kept versions for too long. It sees its
+    /// snapshot still.
     pub fn is_doomed(&self) -> bool {
         self.session.is_doomed()
     }
@@ -91,7 +91,7 @@ impl<'a> Transaction<'a> {
         self.session.length()
     }
 
-    /// Which mechanism finds out what it touches.
+    /// The mechanism that detects the pages that it touches.
     pub fn mechanism(&self) -> &'static str {
         self.session.mechanism()
     }
@@ -137,9 +137,9 @@ impl Memory for Transaction<'_> {
             return &mut [];
         }
         let length = self.session.length() as usize;
-        // SAFETY: the view is mapped for so many bytes and private to the session, which is borrowed
-        // exclusively; a page that may not be touched yet is made so by the fault handler, before
-        // the access is done. Any bytes are bytes.
+        // SAFETY: the view is mapped for so many bytes and private to the session, which is borrowed exclusively. The
+        // fault handler makes a page accessible that may not be touched yet, before the access is done. Any bytes are
+        // bytes.
         unsafe { std::slice::from_raw_parts_mut(self.session.address(), length) }
     }
 
@@ -180,12 +180,12 @@ impl Memory for Transaction<'_> {
 }
 
 fn bytes(session: &Session) -> &[u8] {
-    // SAFETY: as in `bytes_mut`; nobody writes to the view while the session is borrowed.
+    // SAFETY: as in `bytes_mut`; the view is not written while the session is borrowed.
     unsafe { std::slice::from_raw_parts(session.address(), session.length() as usize) }
 }
 
-/// The segment as it was at one moment, to be read for as long as it is kept. It never fails for what
-/// others do, and holds nobody up, but that old versions are kept for it: see
+/// The segment as it was at one moment, to be read for as long as it is kept. It never fails for the acts of others,
+/// and delays no other, except that old versions are kept for it: see
 /// [`Options::versions_bytes`](crate::Options::versions_bytes).
 #[derive(Debug)]
 pub struct Snapshot {

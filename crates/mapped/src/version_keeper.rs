@@ -3,9 +3,9 @@
 //!
 //! A snapshot keeps base pages from being brought up to date, and so the ring of redo records from
 //! being used again. When a writer finds no room, it asks. The keeper of the slow session's process
-//! then copies, into that session's own view, every page that is about to change; after that the
-//! session depends on nothing that is shared. So a slow reader costs its own process memory, at most
-//! one copy of each page that others change, and never another process any, beyond the ring (I10).
+//! then copies, into that session's own view, every page that is about to change. After that the
+//! session depends on nothing shared. So a slow reader costs its own process memory, at most one copy
+//! of each page that others change, and never another process any, beyond the ring (I10).
 //!
 //! A transaction that may write is treated alike, and cannot commit any more: what it has read was
 //! changed, or cannot be judged. It sees its consistent snapshot to its end, and is then run again.
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A keeper looks around so often even if nobody asks, since it may not have been there when asked.
+/// A keeper looks around so often even without a request, since it may not have run at the request.
 const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
@@ -35,7 +35,7 @@ struct Watched {
     view: Weak<View>,
 }
 
-/// What the keeper's thread shares with its handle.
+/// The state that the keeper's thread shares with its handle.
 #[derive(Debug)]
 struct Shared {
     region: Arc<Region>,
@@ -109,7 +109,7 @@ struct Unlocking<'a>(&'a View);
 
 impl Drop for Unlocking<'_> {
     fn drop(&mut self) {
-        // SAFETY: made by whoever has just locked it.
+        // SAFETY: made by the thread that has just locked it.
         unsafe { self.0.steady.unlock() };
     }
 }

@@ -1,8 +1,8 @@
-//! The proof that a heap is whole: every page below the high water is of exactly one kind, every
-//! list has exactly what the map says it must have, and nothing else.
+//! The proof that a heap is whole. Every page below the high water is of exactly one kind, and
+//! every list has exactly what the map says it must have, and nothing else.
 //!
-//! Reads arbitrary bytes: every page number is looked up in what the map has before it is
-//! followed, and taken out of it then, so that a list can neither leave the heap nor go round.
+//! Reads arbitrary bytes. Every page number is looked up in the map's contents before it is
+//! followed, and removed from them then, so that a list can neither leave the heap nor go round.
 
 use super::class::Class;
 use super::error::HeapError;
@@ -15,7 +15,7 @@ use super::{Heap, roots, runs, slabs};
 use crate::memory::{Memory, MemoryAccess};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a whole heap has in it.
+/// The contents of a whole heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -43,11 +43,11 @@ pub struct Report {
     pub roots: u64,
 }
 
-/// What the map says there is, from which the lists then take what they have.
+/// The contents by the map, from which the lists then remove theirs.
 struct Known {
     free: BTreeMap<u64, u64>,
     slabs: BTreeMap<u64, u16>,
-    /// How many of the slabs are of each arena.
+    /// The number of slabs of each arena.
     owned: [u64; ARENAS as usize],
     map: BTreeSet<u64>,
     names: BTreeSet<u64>,
@@ -237,7 +237,7 @@ fn check_free_runs<M: Memory + ?Sized>(memory: &M, known: &mut Known) -> Result<
     Ok(())
 }
 
-/// What an arena's page leads to is its own, and is as its list says.
+/// Checks that an arena's page leads to its own slabs, and that these are as its list says.
 fn check_arena<M: Memory + ?Sized>(
     memory: &M,
     arena: u64,

@@ -2,8 +2,8 @@
 
 use super::layout::{CLASSES_MAX, PAGE, SLAB_HEADER_BYTES};
 
-/// The size of a slot of each class, in bytes, a multiple of 16. Where few slots fit into a page,
-/// the sizes are those that divide it, less its header, with little rest.
+/// The size of a slot of each class, in bytes, a multiple of 16. If few slots fit into a page, the
+/// sizes are those that divide it, less its header, with little rest.
 const SLOT_BYTES: [u64; 24] = [
     16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 256, 288, 336, 400, 448, 496, 576, 672,
     800, 1008, 1344, 2016,
@@ -18,7 +18,7 @@ const _: () = assert!(SLOT_BYTES.len() <= CLASSES_MAX);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Class(u16);
 
-/// How many classes there are.
+/// The number of classes.
 pub(super) const CLASSES: usize = SLOT_BYTES.len();
 
 impl Class {

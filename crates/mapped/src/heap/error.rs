@@ -1,4 +1,4 @@
-//! What can go wrong in a heap.
+//! Errors of a heap.
 
 use crate::memory::{GrowError, PlaceError};
 
@@ -24,9 +24,9 @@ pub enum HeapError {
     /// The heap is of another version of the format.
     #[error("the heap's format is version {found}, this program knows version {known} only")]
     Version {
-        /// What the header says.
+        /// The version in the header.
         found: u32,
-        /// What is known here.
+        /// The version known here.
         known: u32,
     },
     /// Memory that is to become a heap holds something already.
@@ -45,18 +45,18 @@ pub enum HeapError {
         offset / 4096
     )]
     Damaged {
-        /// Where, in bytes from the segment's start.
+        /// The place, in bytes from the segment's start.
         offset: u64,
-        /// What is wrong there.
+        /// The fault there.
         what: &'static str,
     },
-    /// What is freed is not allocated: freed before, or never.
+    /// The memory to free is not allocated: freed before, or never allocated.
     #[error("what is freed at offset {offset} was freed before")]
     DoubleFree {
         /// The place's offset in bytes.
         offset: u64,
     },
-    /// What is freed does not start there, or is not of this heap.
+    /// The memory to free does not start there, or is not of this heap.
     #[error(
         "nothing that this heap has allocated starts at offset {offset}; the place is of another \
          segment, or was freed, or lies inside of something"
@@ -65,7 +65,7 @@ pub enum HeapError {
         /// The place's offset in bytes.
         offset: u64,
     },
-    /// What is freed has another size.
+    /// The memory to free has another size.
     #[error(
         "what is freed at offset {offset} was allocated with room for {allocated_bytes} bytes, but \
          is freed as something with room for {freed_bytes}; give the size and alignment with which \
@@ -104,9 +104,9 @@ pub enum HeapError {
     RootType {
         /// Its name.
         name: String,
-        /// What is stored: hash of the type's tag, size and alignment in bytes.
+        /// The stored type: hash of its tag, size and alignment in bytes.
         stored: (u64, u64, u32),
-        /// What was asked for.
+        /// The requested type.
         asked: (u64, u64, u32),
     },
     /// A place that is no place of its type.

@@ -1,4 +1,4 @@
-//! Where a heap's own data stands in its segment.
+//! The layout of a heap's own data in its segment.
 //!
 //! | pages | what | changed by |
 //! | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | 35 to 98 | the arenas, a page each | a slab that fills, empties or is made |
 //! | from 99 | the map's pages, slabs, large things, more pages of names | |
 //!
-//! Sessions conflict by the page, so what one session changes often stands on a page of its own,
-//! and what nobody changes stands on pages that are only read.
+//! Sessions conflict by the page. So data that one session changes often is on a page of its own,
+//! and constant data is on pages that are only read.
 
 use super::error::HeapError;
 use crate::memory::{Memory, MemoryAccess};
@@ -30,7 +30,7 @@ pub(super) const FIRST_ARENA_PAGE: u64 = MAP_ROOT_PAGE + MAP_ROOT_PAGES;
 /// Pages from here on are handed out.
 pub(super) const FIRST_HEAP_PAGE: u64 = FIRST_ARENA_PAGE + ARENAS;
 
-/// How many sets of slabs there are, so that as many sessions allocate without conflict.
+/// The number of sets of slabs, so that as many sessions allocate without conflict.
 pub const ARENAS: u64 = 64;
 /// The number of lists of free runs; see `runs::bin`.
 pub(super) const BINS: usize = 256;
@@ -62,7 +62,7 @@ impl Header {
         fixed_pages: FIRST_HEAP_PAGE as u32,
     };
 
-    /// Whether the memory holds a heap that this program knows.
+    /// Checks that the memory holds a heap that this program knows.
     pub(super) fn check<M: Memory + ?Sized>(memory: &M) -> Result<(), HeapError> {
         let found = match memory.range(0, PAGE) {
             Some(page) => {
@@ -92,7 +92,7 @@ impl Header {
     }
 }
 
-/// What all arenas share.
+/// The data that all arenas share.
 #[derive(Clone, Copy, Debug, Resident)]
 #[repr(C)]
 pub(super) struct Commons {
@@ -166,7 +166,7 @@ const FREE_TAG: u64 = u64::from_le_bytes(*b"SDXfreer");
 
 const _: () = assert!(SLAB_HEADER_BYTES == 64 && size_of::<Commons>() <= PAGE as usize);
 
-/// What tells a page's kind and its own number, so that a copy elsewhere does not pass for it.
+/// A page's tag: its kind and its own number, so that a copy elsewhere does not pass for it.
 fn tag(kind: u64, page: u64) -> u64 {
     kind ^ page.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

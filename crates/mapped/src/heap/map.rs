@@ -1,12 +1,12 @@
 //! The map: what every page is, and the high water above which no page was handed out.
 //!
-//! An entry of 8 bytes for each page, 512 in a page of the map (a leaf), found through a page of
-//! 512 leaves (a directory) and the root of 16384 directories. The inside of a run has no entries
-//! and so needs no leaf: a run of a GiB has two.
+//! It has an entry of 8 bytes for each page, 512 in a page of the map (a leaf). A leaf is found
+//! through a page of 512 leaves (a directory) and the root of 16384 directories. The inside of a
+//! run has no entries and so needs no leaf: a run of a GiB has two.
 //!
-//! Kept true: the entry of a run stands at its first page, that of a free run at its last page too,
-//! and all entries inside of runs are empty; the leaf of the page at the high water is there, and
-//! so are the leaves of both ends of every run, so that freeing never needs memory.
+//! Kept true: the entry of a run is at its first page, that of a free run at its last page too, and
+//! all entries inside of runs are empty. The leaf of the page at the high water exists, and so do
+//! the leaves of both ends of every run, so that freeing never needs memory.
 
 use super::error::HeapError;
 use super::layout::{
@@ -17,13 +17,13 @@ use crate::place::P;
 
 /// Entries in a leaf, and leaves in a directory.
 const FAN_OUT: u64 = PAGE / 8;
-/// Pages that the map may need at once: for each end of a run, for the high water and for where
-/// the map's own pages then end, a leaf and a directory.
+/// Pages that the map may need at once: a leaf and a directory for each end of a run, for the high
+/// water, and for the end of the map's own pages after that.
 const MAP_PAGES_AT_ONCE: u64 = 8;
 /// Leaves that are added before they are needed: as many as there are, up to this (128 MiB).
 const LEAVES_AHEAD_MAX: u64 = 64;
 
-/// What the map says of a page.
+/// The map's entry of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entry {
     /// Nothing: the page is inside of a run, or was never handed out.
@@ -91,7 +91,7 @@ impl Entry {
     }
 }
 
-/// Where the root names the directory of a page, and the directory its leaf, if there is one.
+/// The place in the root of a page's directory, and in the directory of its leaf, if it exists.
 fn root_slot(page: u64) -> P<u64> {
     P::from_offset(MAP_ROOT_PAGE * PAGE + page / (FAN_OUT * FAN_OUT) * 8)
 }
@@ -133,7 +133,7 @@ fn slot<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Option<P<u64>>, Hea
     Ok(leaf.map(|leaf| leaf_slot(leaf, page)))
 }
 
-/// What a page is.
+/// The entry of a page.
 pub(super) fn entry<M: Memory + ?Sized>(memory: &M, page: u64) -> Result<Entry, HeapError> {
     let Some(slot) = slot(memory, page)? else {
         return Ok(Entry::Inside);
@@ -162,7 +162,7 @@ pub(super) fn set_entry<M: Memory + ?Sized>(
 }
 
 /// All slots of the map: first the root's that name a directory, with the first page that each
-/// speaks of. For whoever walks the whole map.
+/// speaks of. For a walk over the whole map.
 pub(super) fn root_slots() -> impl Iterator<Item = (u64, P<u64>)> {
     (0..PAGES_MAX / (FAN_OUT * FAN_OUT)).map(|directory| {
         let page = directory * FAN_OUT * FAN_OUT;
@@ -184,8 +184,8 @@ pub(super) fn leaf_slots(first: u64, leaf: u64) -> impl Iterator<Item = (u64, P<
 }
 
 /// Adds the leaves for some pages and for the page at the high water, where they are missing. With
-/// the latter those for some time to come, so that the map's pages, which never move, stand
-/// together and leave long runs between them.
+/// the latter it adds those for some time to come, so that the map's pages, which never move, are
+/// adjacent and leave long runs between them.
 pub(super) fn ensure_leaves<M: Memory + ?Sized>(
     memory: &mut M,
     pages: &[u64],

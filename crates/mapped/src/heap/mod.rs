@@ -1,13 +1,13 @@
 //! A heap in a segment: allocation and roots by name, transactional by construction.
 //!
-//! All its state is bytes in the segment, and it is plain serial code on [`Memory`]: what a
-//! transaction that aborts had allocated was never allocated, what it had freed was never freed,
-//! and after a crash the heap is as the last commit left it, without code for any of that.
+//! All its state is bytes in the segment, and it is plain serial code on [`Memory`]. The
+//! allocations of an aborted transaction never happened, nor did its frees. After a crash the heap
+//! is as the last commit left it, without code for any of that.
 //!
 //! Kept true (and proved by [`Heap::check`]): every page below the high water is of exactly one
 //! kind; no two things overlap; no page is lost.
 //!
-//! Small things, up to 2016 bytes, stand in slabs (`class`, `slabs`); larger ones take whole
+//! Small allocations, up to 2016 bytes, are in slabs (`class`, `slabs`). Larger ones take whole
 //! pages (`runs`), so that a large array starts at a page. Sessions that work at the same time
 //! should use different arenas ([`Heap::in_arena`]), because two that change one page conflict.
 
@@ -69,12 +69,12 @@ pub struct Heap {
     arena: u64,
 }
 
-/// How much of a segment is used for what, in bytes.
+/// The uses of a segment's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usage {
     /// The memory's length.
     pub memory: u64,
-    /// What was ever handed out, also the heap's own fixed pages; the rest is untouched.
+    /// Everything ever handed out, also the heap's own fixed pages; the rest is untouched.
     pub high_water: u64,
     /// Free runs below the high water.
     pub free: u64,
@@ -90,8 +90,8 @@ impl Heap {
     /// Makes a blank memory a heap. Grows it to 101 pages if it is shorter.
     ///
     /// # Errors
-    /// [`HeapError::NotBlank`] if it holds anything where the heap's fixed pages are to stand (or
-    /// [`HeapError::Tables`]), [`HeapError::Grow`] if there is no room.
+    /// [`HeapError::NotBlank`] if the place of the heap's fixed pages has content (or
+    /// [`HeapError::Tables`]), [`HeapError::Grow`] without room.
     pub fn format<M: Memory + ?Sized>(memory: &mut M) -> Result<Heap, HeapError> {
         if let Err(HeapError::Tables) = Header::check(memory) {
             return Err(HeapError::Tables);
@@ -215,8 +215,8 @@ impl Heap {
         Ok(slice)
     }
 
-    /// Allocates bytes at an alignment, a power of two up to 4096. What they hold is whatever was
-    /// there before. Zero bytes take room too, so that every place is another.
+    /// Allocates bytes at an alignment, a power of two up to 4096. They hold the earlier bytes
+    /// there. Zero bytes take room too, so that every place is another.
     ///
     /// # Errors
     /// [`HeapError::Impossible`] for other alignments and above 16 TiB; else as
@@ -298,7 +298,7 @@ impl Heap {
         }
     }
 
-    /// How much is used for what. Reads the commons and the arenas' pages only.
+    /// The uses of its bytes. Reads the commons and the arenas' pages only.
     ///
     /// # Errors
     /// [`HeapError::Damaged`].
@@ -347,14 +347,14 @@ impl Heap {
             return Ok(None);
         }
         let opened = (store.bytes().len() as u64).next_multiple_of(GROW_BYTES);
-        // What cannot be added lies above the high water of whatever is sound.
+        // Pages that cannot be added are above the high water of everything sound.
         let _ = store.grow_to(opened / PAGE);
         let memory = PlainMemory::from(store);
         Heap::open(&memory)?.check(&memory).map(Some)
     }
 }
 
-/// Where something has its room.
+/// The kind of room of an allocation.
 enum Room {
     Slot(Class),
     Pages(u64),

@@ -1,9 +1,9 @@
 //! Roots: places by name, from which everything else in a segment is found.
 //!
-//! The names stand in a chain of pages, the first of them fixed. A page has a header of 32 bytes
-//! and records without gaps: 32 bytes and the name, filled to a multiple of 8. A root remembers
-//! what type it was set as, by the hash of a tag that the program chooses, its size and its
-//! alignment, so that two programs which disagree find out at once.
+//! The names are in a chain of pages, the first of them fixed. A page has a header of 32 bytes and
+//! records without gaps: 32 bytes and the name, filled to a multiple of 8. A root records its type
+//! when it is set, by the hash of a tag that the program chooses, its size and its alignment. So two
+//! programs that disagree detect it at once.
 
 use super::error::HeapError;
 use super::layout::{FIRST_HEAP_PAGE, NAMES_PAGE, NAMES_TAG, PAGE, page_place};
@@ -149,7 +149,7 @@ impl Heap {
         Ok(Some(P::from_offset(record.offset)))
     }
 
-    /// Removes a root, and says whether it was there. What it led to stays allocated.
+    /// Removes a root, and says whether it was there. The memory that it led to stays allocated.
     ///
     /// # Errors
     /// [`HeapError::Damaged`].
@@ -238,7 +238,7 @@ fn record_bytes(name_bytes: usize) -> usize {
     RECORD_BYTES + name_bytes.next_multiple_of(8)
 }
 
-/// Where a name is, and where it could be.
+/// The place of a name, and a possible one.
 struct Search {
     /// Page, offset in it, and record.
     found: Option<(u64, usize, Record)>,

@@ -2,9 +2,9 @@
 //!
 //! Free runs hang in lists by size: one list for each number of pages below 8, then 8 lists for
 //! each power of two. A run is taken from the first list in which every run is large enough, found
-//! by a bitmap, or from the list of its own size if one of its first 16 runs is; so the time does
-//! not depend on how many free runs there are. What is left over goes back. A run that is freed is
-//! joined with the free runs before and behind it, which the map shows.
+//! by a bitmap, or from the list of its own size if one of its first 16 runs is. So the time does
+//! not depend on the number of free runs. The rest goes back. A run that is freed is joined with
+//! the free runs before and behind it, which the map shows.
 
 use super::error::HeapError;
 use super::layout::{
@@ -85,7 +85,7 @@ pub(super) fn give<M: Memory + ?Sized>(
     if let Entry::Free { pages: run } = behind {
         check_free(memory, end, run)?;
     }
-    // What comes to lie inside is cleared; the new ends are written over the old ones.
+    // Ends that come to lie inside are cleared; the new ends are written over the old ones.
     map::set_entry(memory, page, Entry::Inside)?;
     if let Entry::Free { pages: run } = before {
         unlink(memory, start, run)?;
@@ -99,7 +99,7 @@ pub(super) fn give<M: Memory + ?Sized>(
     put(memory, start, end - start)
 }
 
-/// Whether both ends of a free run say so.
+/// Checks that both ends of a free run say so.
 fn check_free<M: Memory + ?Sized>(memory: &M, page: u64, pages: u64) -> Result<(), HeapError> {
     let free = Entry::Free { pages };
     let end = page.saturating_add(pages);

@@ -1,15 +1,15 @@
 //! Slabs: small things of one class on a page, in arenas.
 //!
 //! Each arena has a page of its own with the heads of its lists, and each slab has in its first
-//! bytes a bit for each slot. So allocating or freeing something small reads its arena's page and
-//! changes 8 bytes of the slab on which it stands; the arena's page changes only when a slab
-//! fills, empties or is made, and the commons only when the arena is refilled with a batch of
-//! pages. Sessions that use different arenas so do not meet.
+//! bytes a bit for each slot. So a small allocation or free reads its arena's page and changes 8
+//! bytes of the slab. The arena's page changes only when a slab fills, empties or is made. The
+//! commons change only when the arena is refilled with a batch of pages. Sessions that use
+//! different arenas so do not meet.
 //!
 //! Kept true: a slab with a free slot and one in use is in the list of its arena and class; a full
-//! one is in no list; an empty one is in the arena's list of empty ones, but for one of each class
-//! that may stay where it is, so that whoever allocates and frees one thing again and again does
-//! not make and unmake a slab; pages of the arena's reserve are none yet.
+//! one is in no list. An empty one is in the arena's list of empty ones, except that one of each
+//! class may stay in place. So repeated allocating and freeing of one thing does not make and
+//! unmake a slab. Pages of the arena's reserve are no slabs yet.
 
 use super::class::Class;
 use super::error::HeapError;
@@ -177,7 +177,7 @@ fn owner<M: Memory + ?Sized>(
     Ok((page, slab))
 }
 
-/// Where an arena has the first slab with room of a class.
+/// The place in an arena of the first slab with room of a class.
 fn partial(arena: u64, class: Class) -> P<u64> {
     // A class's number is below the length of the list.
     place!(arena_place(arena), Arena, partial)
@@ -228,8 +228,8 @@ fn make_slab<M: Memory + ?Sized>(
         let expected = Entry::Slab {
             arena: arena as u16,
         };
-        // Whatever stands on the page is overwritten, so it must be the arena's own; the map is
-        // asked for it once for a slab.
+        // The page is overwritten with any content, so it must be the arena's own; the map is asked
+        // for it once for a slab.
         if map::entry(memory, reserve_start)? != expected {
             let at = place.offset();
             return Err(HeapError::damaged(at, "an arena's reserve is not its own"));

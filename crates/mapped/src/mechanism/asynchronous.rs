@@ -1,11 +1,10 @@
-//! The asynchronous mechanism: pages are write-protected, and a write takes the protection away
-//! without telling anybody; at the end one scan of the page tables finds the pages that lost it, and
-//! protects them again. What is mapped was read. There is no signal, but for pages that others changed
-//! (guarded pages) and for the first write to a chunk of 2 MiB, outside of which the
-//! scan need not look.
+//! The asynchronous mechanism. Pages are write-protected, and a write removes the protection without a
+//! signal. At the end one scan of the page tables finds the pages that lost it, and protects them again.
+//! Mapped pages count as read. Signals come only for pages that others changed (guarded pages) and for the
+//! first write to a chunk of 2 MiB, outside of which the scan need not look.
 //!
-//! What was mapped stays mapped in the next transaction, so that reading it again costs nothing. Then
-//! the set of pages read is larger than what was read; when that causes a conflict, the session
+//! Mapped pages stay mapped in the next transaction, so that reading them again costs nothing. Then the
+//! set of pages read is larger than the pages really read. When that causes a conflict, the session
 //! forgets after each transaction for a while (`forget`), and the set is exact.
 
 use super::{Access, Mechanism};
@@ -75,7 +74,7 @@ impl Mechanism for Asynchronous {
     fn mapped(&mut self, view: &View, pages: Range<u64>) -> Result<(), SegmentError> {
         let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
         the_kernel()?.register(view.page(pages.start), bytes)?;
-        // What was read is known by its being mapped, so it must stay mapped.
+        // A page's mapping shows that it was read, so it must stay mapped.
         if pages_may_vanish() || view.region().is_locked() {
             view.region().keep(pages.end)?;
         }
@@ -95,7 +94,7 @@ impl Mechanism for Asynchronous {
         if view.is_guarded(page) {
             return Ok(());
         }
-        // What is folded stands in the base page, which is what the view shows unless it has its own.
+        // Folded records are in the base page, which the view shows unless it has its own.
         if view.private.has(page) || end > view.unfolded().0 {
             Self::renew(view, page)?;
         }

@@ -2,7 +2,7 @@
 //! transaction. Nothing faults and nothing is scanned or compared; ordinary stores through a pointer
 //! are not seen.
 //!
-//! What stood in a range before it is written is kept, so that the transaction can be undone.
+//! The bytes of a range before its write are kept, so that the transaction can be undone.
 
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
@@ -19,7 +19,7 @@ use std::ops::Range;
 pub struct Explicit {
     read: RefCell<Pages>,
     ranges: Vec<Range<u64>>,
-    /// What stood in the ranges, one after the other.
+    /// The earlier bytes of the ranges, one after the other.
     before: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! How it is found out which pages a transaction touched.
+//! The detection of the pages that a transaction touched.
 //!
 //! | mechanism | what tells | a page read, written |
 //! | --- | --- | --- |
@@ -6,9 +6,9 @@
 //! | [`Signal`] | SIGSEGV and changes of protection, as in the LIBXAC thesis | one signal; two signals |
 //! | [`Explicit`] | the program itself | a few nanoseconds; ordinary stores are not seen |
 //!
-//! What is asked of one: every page written is reported, every page read is known when another
-//! transaction's change of it must be judged. Reporting more than was touched is allowed: it costs
-//! a transaction that need not have been repeated, and nothing else.
+//! The duties of a mechanism: every page written is reported, and every page read is known when another transaction's
+//! change of it must be judged. Reporting more than was touched is allowed: it costs a transaction that need not have
+//! been repeated, and nothing else.
 
 pub mod asynchronous;
 pub mod explicit;
@@ -24,7 +24,7 @@ use crate::view::{View, ViewKind, linux};
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// What a transaction is going to do with a page.
+/// A transaction's planned use of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Read it.
@@ -33,7 +33,7 @@ pub enum Access {
     Write,
 }
 
-/// Which mechanism a session has.
+/// The mechanism of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum MechanismKind {
@@ -111,9 +111,8 @@ pub trait Mechanism: Debug + Send {
     /// The caller has the turn.
     fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
 
-    /// The transaction begins: all changes were shown by `refresh`. If it only reads, or where the program
-    /// asked for it (`ready`), nothing that it may read needs a fault to be read, as far as that is
-    /// possible: for system calls.
+    /// The transaction begins: all changes were shown by `refresh`. If it only reads, or where the program requested it
+    /// (`ready`), nothing that it may read needs a fault to be read, as far as that is possible: for system calls.
     fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError>;
 
     /// No transaction runs until the next one begins, and the program asked that nothing needs a fault to
@@ -134,7 +133,7 @@ pub trait Mechanism: Debug + Send {
     /// Adds the pages written since the transaction began, or since the last call.
     fn written(&mut self, view: &View, pages: &mut Vec<u64>) -> Result<(), SegmentError>;
 
-    /// Whether the transaction may have read a page.
+    /// True if the transaction may have read a page.
     fn was_read(&self, view: &View, page: u64) -> Result<bool, SegmentError>;
 
     /// A page turned out to have been changed by others.
@@ -155,11 +154,11 @@ pub trait Mechanism: Debug + Send {
         None
     }
 
-    /// How many ranges were noted: a place to go back to.
+    /// The number of noted ranges: a place to return to.
     fn mark(&self) -> usize {
         0
     }
 
-    /// Puts back what stood in the ranges noted since a mark.
+    /// Restores the bytes of the ranges noted since a mark.
     fn roll_back(&mut self, _view: &View, _mark: usize) {}
 }

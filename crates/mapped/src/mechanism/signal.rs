@@ -1,6 +1,6 @@
-//! The mechanism of the LIBXAC thesis: between transactions no page of the view may be touched; the first
-//! access to one is a SIGSEGV after which it may be read, the first write another one after which it
-//! may be written. At the end what was touched is made inaccessible again.
+//! The mechanism of the LIBXAC thesis. Between transactions no page of the view may be touched. The first
+//! access to one is a SIGSEGV after which it may be read, the first write another one after which it may
+//! be written. At the end what was touched is made inaccessible again.
 //!
 //! Differences to LIBXAC: protection is changed (`mprotect`) where that mapped another page (`mmap`),
 //! which is cheaper; the copy of a page that is written is made by the kernel. The recipe as printed

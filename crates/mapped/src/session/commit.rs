@@ -36,8 +36,8 @@ impl Session {
         }
         self.gather()?;
         if self.redo.is_empty() {
-            // Somebody else's record says that the segment is as long as was asked for; it may not
-            // be durable yet.
+            // Another transaction's record says that the segment is as long as requested; it may not be
+            // durable yet.
             let tail = &self.shared.region.control().tail;
             let relies = self.grown > 0 && self.shared.has_log();
             return Ok(relies.then(|| tail.load(Ordering::SeqCst)));
@@ -50,7 +50,7 @@ impl Session {
         planted::step(Step::Gathered);
         let control = self.shared.region.control();
         let snapshot = self.view.unfolded().1;
-        // What was committed until now is judged before the lock is taken.
+        // Commits until now are judged before the lock is taken.
         let mut until = control.tail.load(Ordering::SeqCst);
         self.validate(snapshot, until)?;
         if !begin.exclusive {
@@ -125,8 +125,8 @@ impl Session {
         Ok(end)
     }
 
-    /// Judges what was committed meanwhile, and lets go of it. To be called again and again while the
-    /// commit lock is waited for: its holder may itself wait for room, which this session's pin keeps.
+    /// Judges later commits, and releases them. To be called again and again while the commit lock is waited
+    /// for: its holder may itself wait for room, which this session's pin keeps.
     fn validate_more(&self, validated: &mut u64) -> Result<(), SegmentError> {
         let until = self.shared.region.control().tail.load(Ordering::SeqCst);
         self.validate(*validated, until)?;
@@ -135,7 +135,7 @@ impl Session {
         Ok(())
     }
 
-    /// What this transaction used was found unchanged up to `validated`: before that it needs no old
+    /// The data that this transaction used was unchanged up to `validated`. Before that it needs no old
     /// versions any more, for its records are made. Others may need the room. Should it not commit after
     /// all, what it wrote cannot be put back page by page.
     pub(super) fn let_go(&self, validated: u64) {
@@ -146,8 +146,7 @@ impl Session {
         slot.immune.store(IDLE, Ordering::SeqCst);
     }
 
-    /// Whether nothing that this transaction used was changed by what was committed from `from` to
-    /// `to`.
+    /// Checks that commits from `from` to `to` changed nothing that this transaction used.
     pub(super) fn validate(&self, from: u64, to: u64) -> Result<(), SegmentError> {
         if planted::skips_validation() {
             return Ok(());
@@ -177,18 +176,18 @@ impl Session {
             || self.mechanism.was_read(&self.view, page)?)
     }
 
-    /// Where the view's last byte stands.
+    /// The place of the view's last byte.
     fn last_byte(&self) -> Address {
         Address(self.length() - 1)
     }
 
     /// Makes redo records of what was written.
     ///
-    /// If the log does not know yet that the segment is as long as this transaction saw it, the first
-    /// record says so: an after-image of the last byte, which recovery cannot install without making
-    /// the pages up to it. (What stands there is looked at when it is published: others may have
-    /// written it since.) So a length is as durable as whatever relies on it, also if it was
-    /// somebody else who grew the segment and has not committed, or never will.
+    /// If the log does not know yet that the segment is as long as this transaction saw it, the first record
+    /// says so. It is an after-image of the last byte, which recovery cannot install without making the
+    /// pages up to it. (The byte there is read at publishing: others may have written it since.) So a length
+    /// is as durable as anything that relies on it, also if another transaction grew the segment and has not
+    /// committed, or never will.
     pub(super) fn gather(&mut self) -> Result<(), SegmentError> {
         self.redo.clear();
         let mut last = 0;
@@ -208,7 +207,7 @@ impl Session {
             for range in ranges {
                 last = self.redo.len();
                 let bytes = (range.end - range.start) as usize;
-                // SAFETY: the range was checked when it was noted; nobody writes the view now.
+                // SAFETY: the range was checked when it was noted; the view is not written now.
                 let bytes = unsafe {
                     let start = view.base().add(range.start as usize);
                     std::slice::from_raw_parts(start, bytes)
@@ -224,9 +223,8 @@ impl Session {
             let turn = view.must_follow().then(|| view.turn());
             for &page in &self.written {
                 let before = view.committed(page, &mut self.scratch);
-                // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
-                // base page does not change while no unfolded record is on it, and else `before` is
-                // the scratch page.
+                // SAFETY: both are whole pages. The view is private, and not written now. The base page does
+                // not change while no unfolded record is on it; otherwise `before` is the scratch page.
                 let (before, after) = unsafe {
                     (
                         &*before.cast::<PageBytes>(),

@@ -20,7 +20,7 @@ impl Session {
     /// Puts everything back as it was when the transaction began.
     pub(super) fn undo(&mut self) -> Result<(), SegmentError> {
         if self.slot().immune.load(Ordering::SeqCst) != 0 {
-            // Nobody keeps what was committed in the snapshot.
+            // The commits in the snapshot are not kept.
             self.view.mark_stale();
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl Session {
 
     pub(super) fn go_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
         if self.is_doomed() {
-            // What was committed in the snapshot is not known any more.
+            // The commits in the snapshot are not known any more.
             return Err(SegmentError::Conflict { page: 0 });
         }
         self.mechanism.roll_back(&self.view, savepoint.mark);
@@ -98,13 +98,13 @@ impl Session {
             Some(saved) => saved.as_ptr(),
             None => self.view.committed(page, &mut self.scratch),
         };
-        // SAFETY: a whole page that nobody changes: see `gather`.
+        // SAFETY: a whole page that does not change: see `gather`.
         let content = unsafe { &*content.cast::<PageBytes>() };
         self.view.apply(page, 0, content);
         Ok(())
     }
 
-    /// What was put back does not count as written. The list's memory is used again.
+    /// Restored bytes do not count as written. The list's memory is used again.
     pub(super) fn protect_again(&mut self, mut list: Vec<u64>) -> Result<(), SegmentError> {
         list.clear();
         self.mechanism.written(&self.view, &mut list)?;

@@ -41,8 +41,7 @@ pub(super) fn must_be_memory(
     }
 }
 
-/// A file without a name, which is gone with this process unless it gets one. `path` is where it is to
-/// stand.
+/// A file without a name, which ends with this process unless it gets one. `path` is its intended place.
 pub(super) fn nameless(path: &Path) -> Result<OwnedFd, SegmentError> {
     must_be_memory(rustix::fs::statfs(shared_file::directory_of(path)), path)?;
     shared_file::nameless(path).map_err(SegmentError::system("make the file of the shared memory"))
@@ -78,7 +77,7 @@ pub(super) fn map_twice(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u
     .map_err(&refused)?;
     for half in 0..2 {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the address is within the reservation made above, which nobody else knows.
+        // SAFETY: the address is within the reservation made above, which has no other user.
         unsafe {
             let place = start.cast::<u8>().add(half * length).cast();
             let flags = MapFlags::SHARED | MapFlags::FIXED;

@@ -1,4 +1,4 @@
-//! What all processes on a segment know together: positions in the ring of redo records, and a slot
+//! The common knowledge of all processes on a segment: positions in the ring of redo records, and a slot
 //! for each session.
 //!
 //! The ring's positions only grow, and each is one word, so that every change of state is one store:
@@ -7,8 +7,8 @@
 //! reclaimed ≤ min(folded, durable) ≤ … ≤ tail
 //! ```
 //!
-//! - `tail`: where the next transaction's records go. **Storing it is the commit point**: what is
-//!   before it has happened, what lies behind it has not, whoever dies when (I8, I9).
+//! - `tail`: where the next transaction's records go. **Storing it is the commit point**: everything
+//!   before it has happened, and nothing behind it has, whichever process dies at whichever time (I8, I9).
 //! - `folded`: the records before it are in the base pages.
 //! - `durable`: the records before it are on stable storage.
 //! - `fold_limit`, `reclaim_limit`: announced before the slots are looked at, as in Dekker's
@@ -20,7 +20,7 @@ use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// What the marks of all layouts begin with.
+/// The beginning of the marks of all layouts.
 pub const MAGIC_OF_ALL: &[u8] = b"SdxShm";
 
 /// Marks a shared memory of this layout.
@@ -46,27 +46,27 @@ pub struct Control {
     pub ring_bytes: AtomicU64,
     /// Pages for which there is address space.
     pub pages_max: AtomicU64,
-    /// Whether there is a log below.
+    /// Nonzero if the segment has a log below.
     pub durable_segment: AtomicU32,
     /// Slots that were ever used.
     pub slots_used: AtomicU32,
     /// Held while a transaction is validated and published, and while records are folded.
     pub commit: CacheLine<RobustLock>,
-    /// Held by whoever writes the log.
+    /// Held by the writer of the log.
     pub writer: CacheLine<RobustLock>,
     /// Held while the segment grows, and while slots are given out.
     pub growth: CacheLine<RobustLock>,
     // These are written together, by the holder of the commit lock, and read together by who begins:
     // in one cache line, which starts here since what is before is aligned.
-    /// Where the next transaction's records go.
+    /// The place of the next transaction's records.
     pub tail: AtomicU64,
-    /// Where the newest stretch of the stream starts, times two, plus one if it is in the deep ring.
+    /// The start of the stream's newest stretch, times two, plus one if it is in the deep ring.
     pub lap: AtomicU64,
-    /// Which parts of the deep ring have memory, a bit for each.
+    /// The parts of the deep ring with memory, a bit for each.
     pub ring_allocated: AtomicU64,
     /// The records before it are in the base pages.
     pub folded: AtomicU64,
-    /// How far the records are being folded.
+    /// The place up to which the records are being folded.
     pub fold_limit: AtomicU64,
     /// The ring is being used again up to here.
     pub reclaim_limit: AtomicU64,
@@ -79,15 +79,15 @@ pub struct Control {
     pub spill_end: CacheLine<AtomicU64>,
     /// The records before it are on stable storage.
     pub durable: CacheLine<AtomicU64>,
-    /// Counts the attempts to write a group: whoever waits for one waits for it to change.
+    /// Counts the attempts to write a group: a thread that waits for one waits for it to change.
     pub groups: CacheLine<AtomicU32>,
     /// Threads that wait for `groups` to change.
     pub waiting: AtomicU32,
-    /// How long the last group's write took, in nanoseconds.
+    /// The time of the last group's write, in nanoseconds.
     pub write_nanoseconds: AtomicU64,
     /// The slots whose transactions were in the last group, a bit for each.
     pub last_writers: [AtomicU64; SLOTS / 64],
-    /// What the processes know of the log.
+    /// The processes' knowledge of the log.
     pub log: CacheLine<LogState>,
     /// Counted up when a session is to copy what keeps versions: the version keepers wait for it.
     pub alarm: CacheLine<AtomicU32>,
@@ -128,7 +128,7 @@ pub struct Slot {
     pub immune: AtomicU64,
     /// A writer has no room: all that is to be folded up to here should be copied.
     pub copy_until: AtomicU64,
-    /// Whether a session on a snapshot that is kept for reading only.
+    /// Nonzero for a session on a snapshot that is kept for reading only.
     pub read_only: AtomicU32,
     /// Set when the transaction can no longer commit.
     pub doomed: AtomicU32,
@@ -139,7 +139,7 @@ pub const CONTROL_BYTES: usize = size_of::<Control>();
 
 const _: () = assert!(CONTROL_BYTES.is_multiple_of(PAGE_SIZE));
 
-/// What must be the same in all processes.
+/// The mark of everything that must be the same in all processes.
 pub fn layout_mark() -> u64 {
     (CONTROL_BYTES as u64) << 16 | size_of::<libc::pthread_mutex_t>() as u64
 }

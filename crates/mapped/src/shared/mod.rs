@@ -1,4 +1,5 @@
-//! What the processes on a segment share: its memory, the ring of redo records, who is there.
+//! The shared parts of the processes on a segment: its memory, the ring of redo records, the
+//! processes' places.
 
 pub mod backing;
 pub mod control;

@@ -4,24 +4,24 @@
 //! control | hot ring | deep ring | sequence numbers of the pages | base pages … | spill area
 //! ```
 //!
-//! The file is sparse: what nobody touched takes no memory. What is written here is allocated before, so
-//! that a full file system is an error when committing. A base page gets its memory when a transaction has
-//! written to it (`Region::back`), or from the kernel when a view touches it first; if there is none left
-//! for that, the view has a page of zeroes of its own (`View::supply`), and nobody gets a SIGBUS.
+//! The file is sparse: untouched parts take no memory. Written parts are allocated before, so that a full
+//! file system is an error when committing. A base page gets its memory when a transaction has written to
+//! it (`Region::back`), or from the kernel when a view touches it first. If none is left for that, the view
+//! has a page of zeroes of its own (`View::supply`), and no thread gets a SIGBUS.
 //!
 //! The ring of redo records is one stream of positions in two pieces of memory. Usually it runs in the
-//! *hot* ring, which is small, so that it stays in the processor's caches. When that is full, because
-//! a transaction is large, a snapshot old or the log behind, the stream goes on in the *deep* one, and
-//! comes back when nobody needs much of it. At most two stretches of the stream are alive at a time, one
-//! in each ([`Control::lap`]).
+//! *hot* ring, which is small, so that it stays in the processor's caches. When that is full, because a
+//! transaction is large, a snapshot old or the log behind, the stream continues in the *deep* one. It comes
+//! back when little of it is needed. At most two stretches of the stream are alive at a time, one in each
+//! ([`Control::lap`]).
 //!
 //! The records of a transaction that is too large for the ring are in the spill area ([`super::spill`]).
 //!
 //! Each ring is mapped twice, one after the other, so that a transaction's records are contiguous also
 //! where they cross its end.
 //!
-//! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
-//! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
+//! All `unsafe` for the mapping is here. It gives out references to atomics, and copies of bytes out of the
+//! ring and the base pages and into them. Their synchronisation is argued at their uses.
 
 mod attaching;
 mod processes;
@@ -50,7 +50,7 @@ pub const HOT_BYTES: u64 = 1 << 20;
 /// The deep ring gets memory a part of so many at a time.
 const RING_PARTS: u64 = 64;
 
-/// How large the parts are.
+/// The sizes of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionSize {
     /// Bytes of the ring: a power of two, a multiple of the page size.
@@ -130,7 +130,7 @@ pub struct Region {
     kept: AtomicU64,
     /// All are to be kept so.
     locked: AtomicBool,
-    /// How this process waits for others that are stopped.
+    /// The waits of this process for stopped ones.
     patience: Patience,
 }
 
@@ -177,12 +177,12 @@ impl Region {
         Ok(())
     }
 
-    /// How this process waits for others that are stopped.
+    /// The waits of this process for stopped ones.
     pub(crate) fn patience(&self) -> &Patience {
         &self.patience
     }
 
-    /// What all processes know together.
+    /// The common knowledge of all processes.
     #[inline]
     pub fn control(&self) -> &Control {
         // SAFETY: the mapping is as long as the structure and lives as long as `self`; everything in
@@ -204,7 +204,7 @@ impl Region {
         self.size.ring_bytes
     }
 
-    /// Where the newest stretch of the stream starts, and whether it is in the deep ring.
+    /// The start of the stream's newest stretch, and true if it is in the deep ring.
     #[inline]
     pub fn lap(&self) -> (u64, bool) {
         let lap = self.control().lap.load(Ordering::SeqCst);
@@ -252,7 +252,7 @@ impl Region {
         self.allocate(self.size.spill_at(), bytes)
     }
 
-    /// Gives the memory of the spill area back. What stood there is zero.
+    /// Gives the memory of the spill area back. Its bytes are then zero.
     pub(super) fn free_spill(&self, bytes: u64) {
         if let Err(error) = give_back(&self.file, self.size.spill_at(), bytes) {
             tracing::warn!(%error, "the memory of a large transaction's records stays in use");
@@ -267,12 +267,12 @@ impl Region {
         unsafe { self.base.as_ptr().add(page as usize * PAGE_SIZE) }
     }
 
-    /// Sets what stands in consecutive pages, before anybody else can have mapped them.
+    /// Sets the contents of consecutive pages, before another process can have mapped them.
     pub(crate) fn fill(&self, page: u64, bytes: &[u8]) -> Result<(), SegmentError> {
         let pages = bytes.len().div_ceil(PAGE_SIZE) as u64;
         assert!(pages <= self.pages() && page <= self.pages() - pages);
         self.allocate_pages(page, pages)?;
-        // SAFETY: the pages exist, and are nobody else's yet.
+        // SAFETY: the pages exist, and have no other user yet.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.base(page), bytes.len()) };
         Ok(())
     }
@@ -282,11 +282,11 @@ impl Region {
         self.allocate(at, pages * PAGE_SIZE as u64)
     }
 
-    /// Sees to it that these pages, in order, have memory: they are going to be compared, and written by
-    /// whoever folds. One system call for each run of pages on which nothing was committed yet.
+    /// Ensures that these pages, in order, have memory: they are going to be compared, and written by
+    /// folding processes. One system call for each run of pages on which nothing was committed yet.
     pub(crate) fn back(&self, pages: impl IntoIterator<Item = u64>) -> Result<(), SegmentError> {
         let mut run = 0..0;
-        // Who committed a change to a page had it allocated.
+        // The transaction that committed a change to a page had it allocated.
         let new = |page: &u64| self.sequence(*page).load(Ordering::Relaxed) == 0;
         for page in pages.into_iter().filter(new) {
             if page != run.end {
@@ -298,8 +298,8 @@ impl Region {
         self.allocate_pages(run.start, run.end - run.start)
     }
 
-    /// Whether a base page has memory, or may get some: the file system had none left just now. Usable in
-    /// a signal handler.
+    /// True if a base page has memory, or may get some: the file system had none left just now. Usable in a
+    /// signal handler.
     pub(crate) fn has_memory(&self, page: u64) -> bool {
         let at = self.size.base_at() + page * PAGE_SIZE as u64;
         let found = rustix::fs::seek(&*self.file, SeekFrom::Data(at));
@@ -328,10 +328,9 @@ impl Region {
     }
 
     /// Gives the segment at least so many pages, zero-filled, which take no memory before they are touched,
-    /// but for 8 bytes each. They stay also if the transaction that
-    /// wanted them aborts, until the segment is opened again: room that nobody has used. Whoever
-    /// commits something says in the log how long the segment was to it (`Session::gather`), so
-    /// nothing that is durable relies on a length that is not.
+    /// but for 8 bytes each. They stay also if the requesting transaction aborts, until the segment is
+    /// opened again: unused room. Each commit records its length of the segment in the log
+    /// (`Session::gather`), so nothing durable relies on a length that is not.
     pub fn grow(&self, pages: u64) -> Result<(), SegmentError> {
         if pages <= self.pages() {
             return Ok(());
@@ -407,7 +406,7 @@ impl Region {
         self.locked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the program wants all pages kept in memory.
+    /// True if the program wants all pages kept in memory.
     pub fn is_locked(&self) -> bool {
         self.locked.load(Ordering::Relaxed)
     }
@@ -426,7 +425,7 @@ impl Region {
         Ok(())
     }
 
-    /// Whether this process was forked after the region was mapped.
+    /// True if this process was forked after the region was mapped.
     #[inline]
     pub fn was_forked(&self) -> bool {
         self.mapped_by.check().is_err()
@@ -444,7 +443,7 @@ impl Drop for Region {
             // The mappings did not come along; something else may be in their place.
             return;
         }
-        // One that found no place is nobody there.
+        // A process without a place counts as absent.
         if self.process < PROCESSES {
             self.remove_if_last();
             planted::step(Step::Left);

@@ -1,9 +1,9 @@
 //! The ring of redo records: what was committed last, in commit order. It is the version store of all
 //! views, the input of the log, and the source from which base pages are brought up to date.
 //!
-//! A transaction is one frame: a head that says whose it is, then its records as they stand in the
-//! log; or, if they are too large for the ring, how many bytes of them there are in the
-//! [spill area](super::spill). Frames are written behind the tail and published by storing the tail.
+//! A transaction is one frame: a head with its owner, then its records in the form of the log. If they are
+//! too large for the ring, the number of their bytes in the [spill area](super::spill) follows instead.
+//! Frames are written behind the tail and published by storing the tail.
 
 use super::control::IDLE;
 use super::region::{HOT_BYTES, Region};
@@ -19,23 +19,23 @@ use std::sync::atomic::{Ordering, fence};
 /// records are in the spill area.
 pub const FRAME_HEAD_BYTES: usize = 16;
 
-/// What follows the head of a frame whose records are in the spill area: how many bytes they are.
+/// The bytes behind the head of a frame whose records are in the spill area: their number.
 const SPILLED_BYTES: usize = 8;
 
 /// One committed transaction in the ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Where the next frame starts.
+    /// The start of the next frame.
     pub end: u64,
     /// The slot of the session that committed it, and the slot's generation.
     pub writer: (u32, u32),
     /// Its redo records.
     pub records: &'a [u8],
-    /// Whether they are in the spill area.
+    /// True if they are in the spill area.
     pub is_spilled: bool,
 }
 
-/// Where in a frame's redo records something is, for [`records_at`].
+/// A place in a frame's redo records, for [`records_at`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// In the ring: where it starts, or, if the records are in the spill area, where the frame's rest starts.
@@ -87,9 +87,9 @@ pub struct Frames<'a> {
 pub struct Change<'a> {
     /// The page.
     pub page: u64,
-    /// Where in the page.
+    /// The place in the page.
     pub offset: usize,
-    /// What stands there now.
+    /// The bytes there now.
     pub bytes: &'a [u8],
 }
 
@@ -148,8 +148,8 @@ impl<'a> Frames<'a> {
     /// The frames from `from` to `to`, both the bounds of frames.
     ///
     /// # Safety
-    /// The ring is not used again from `from` on as long as a frame of this iterator is used: the
-    /// caller's session has pinned it, or the caller holds the commit lock; and `to` was published.
+    /// The ring is not used again from `from` on as long as a frame of this iterator is used. The caller's
+    /// session has pinned it, or the caller holds the commit lock; and `to` was published.
     pub unsafe fn new(region: &'a Region, from: u64, to: u64) -> Self {
         debug_assert!(from <= to && to - from <= region.ring_bytes() + HOT_BYTES);
         Frames {
@@ -168,8 +168,8 @@ impl<'a> Iterator for Frames<'a> {
         if self.at >= self.to {
             return None;
         }
-        // SAFETY: a frame starts here and is published, so its head and as many bytes as that says
-        // are there and do not change; whoever made the iterator promised that they stay.
+        // SAFETY: a frame starts here and is published, so its head and as many bytes as that says exist and
+        // do not change. The iterator's maker promised that they stay.
         let (head, records) = unsafe {
             let head = self
                 .region
@@ -203,8 +203,7 @@ impl<'a> Frames<'a> {
     fn spilled(&self, said: &[u8]) -> &'a [u8] {
         let said = said.first_chunk().expect("a spilled frame's rest");
         let bytes = u64::from_ne_bytes(*said) as usize;
-        // SAFETY: the spill area is kept for as long as the frame is, which whoever made the iterator
-        // promised.
+        // SAFETY: the spill area is kept for as long as the frame is; the iterator's maker promised that.
         unsafe { std::slice::from_raw_parts(self.region.spill(0, bytes), bytes) }
     }
 }
@@ -234,7 +233,7 @@ pub fn publish_spilled(region: &Region, writer: (u32, u32), bytes: usize) -> u64
     let control = region.control();
     let end = control.tail.load(Ordering::Relaxed) + frame_bytes(SPILLED_BYTES);
     // If this thread dies before the tail is stored, the tail is before this, or goes beyond it by another
-    // frame: then the area is in use until that one is not needed any more.
+    // frame. Then the area is in use until that frame is not needed any more.
     control.spill_end.store(end, Ordering::SeqCst);
     // SAFETY: the caller holds the commit lock and has put them there.
     let records = unsafe { std::slice::from_raw_parts(region.spill(0, bytes), bytes) };
@@ -254,8 +253,8 @@ fn publish_frame(
     let end = at + frame_bytes(rest.len());
     let place = region.ring(at, FRAME_HEAD_BYTES + rest.len());
     let head = [rest.len() as u32, writer.0, writer.1, u32::from(is_spilled)];
-    // SAFETY: the place is within the ring, and not in use: it lies behind the tail, where only the
-    // holder of the commit lock writes, and before `reclaimed` plus the ring's length.
+    // SAFETY: the place is within the ring, and not in use. It lies behind the tail, where only the holder of
+    // the commit lock writes, and before `reclaimed` plus the ring's length.
     unsafe {
         place.cast::<[u32; 4]>().write(head);
         std::ptr::copy_nonoverlapping(rest.as_ptr(), place.add(FRAME_HEAD_BYTES), rest.len());
@@ -273,7 +272,7 @@ fn publish_frame(
     end
 }
 
-/// What stands at an address as of the tail. The caller holds the commit lock.
+/// The byte at an address as of the tail. The caller holds the commit lock.
 pub fn committed_byte(region: &Region, address: Address) -> u8 {
     let (page, offset) = (address.page().0, address.offset_in_page());
     // SAFETY: within a base page that exists, as the caller's view has it; base pages change only
@@ -297,19 +296,19 @@ pub fn committed_byte(region: &Region, address: Address) -> u8 {
     byte
 }
 
-/// Smaller transactions' records are folded by whoever comes.
+/// Any process folds smaller transactions' records.
 const LARGE_BYTES: usize = 1024;
 
 /// So many bytes of records may be left to others to be folded.
 const LEFT_TO_OTHERS_BYTES: u64 = 64 << 10;
 
-/// After an old reader has gone there is much to fold. Each commit folds at least this, and
+/// After the end of an old reader, much is to fold. Each commit folds at least this, and
 const FOLD_BYTES: u64 = 256 << 10;
 
-/// this many times what it has published, so that less is left each time and nobody does all (I13).
+/// this many times its published bytes, so that less is left each time and no commit does all (I13).
 const FOLD_TIMES: u64 = 2;
 
-/// How many bytes of the ring a commit folds that has published so many.
+/// The bytes of the ring that a commit folds that has published so many.
 pub fn fold_bytes(published: u64) -> u64 {
     FOLD_BYTES.max(FOLD_TIMES * published)
 }
@@ -359,10 +358,10 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>, bytes: u64) -> bool {
         for change in changes(frame.records) {
             let base = region.base(change.page);
             debug_assert!(change.offset + change.bytes.len() <= PAGE_SIZE);
-            // SAFETY: the range is in a base page, which exists since its session could write it.
-            // Nobody else writes base pages: the commit lock is held. Who reads this one at the same
-            // time either has a snapshot that contains the record, and then its session copies the
-            // page and applies the record itself; or has none.
+            // SAFETY: the range is in a base page, which exists since its session could write it. No other
+            // thread writes base pages: the commit lock is held. A concurrent reader of this one either has a
+            // snapshot that contains the record, and then its session copies the page and applies the record
+            // itself; or has none.
             unsafe {
                 let to = base.add(change.offset);
                 std::ptr::copy_nonoverlapping(change.bytes.as_ptr(), to, change.bytes.len());
@@ -376,7 +375,7 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>, bytes: u64) -> bool {
     to > from
 }
 
-/// Makes the ring's part that nobody needs any more free for use. The caller holds the commit lock.
+/// Makes the ring's unneeded part free for use. The caller holds the commit lock.
 pub fn reclaim(region: &Region) {
     let control = region.control();
     let mut to = control.folded.load(Ordering::SeqCst);
@@ -397,7 +396,7 @@ pub fn reclaim(region: &Region) {
     spill::is_free(region);
 }
 
-/// Gives the spill area's memory back as soon as nobody needs it. The caller holds the commit lock.
+/// Frees the spill area's memory as soon as it is not needed. The caller holds the commit lock.
 #[inline]
 pub fn tidy(region: &Region) {
     if region.control().spill_bytes.load(Ordering::Relaxed) > 0 {
@@ -409,7 +408,7 @@ pub fn tidy(region: &Region) {
 /// The stream comes back to the hot ring when so little of it is needed.
 const LITTLE_BYTES: u64 = 64 << 10;
 
-/// Whether a transaction with so many bytes of records has room; changes the ring if that makes some. The
+/// True if a transaction with so many bytes of records has room; changes the ring if that makes some. The
 /// caller holds the commit lock.
 pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     if !spill::spills(region, records) {
@@ -423,7 +422,7 @@ pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     Ok(true)
 }
 
-/// Whether a frame of so many bytes has room in the ring.
+/// True if a frame of so many bytes has room in the ring.
 fn has_room_for(region: &Region, need: u64) -> Result<bool, SegmentError> {
     let control = region.control();
     let tail = control.tail.load(Ordering::Relaxed);
@@ -437,7 +436,7 @@ fn has_room_for(region: &Region, need: u64) -> Result<bool, SegmentError> {
     }
     let mut folded = fold(region, None, fold_bytes(need));
     reclaim(region);
-    // Only as much as is needed: whoever comes next does his part.
+    // Only as much as is needed: the next one does its part.
     let bytes = if deep { region.ring_bytes() } else { HOT_BYTES };
     while folded && !fits(bytes) {
         folded = fold(region, None, fold_bytes(need));

@@ -1,8 +1,8 @@
-//! A lock in shared memory that survives its holder: the POSIX robust mutex. When a thread or a
-//! process dies with it, the next one gets it and is told so (I9).
+//! A lock in shared memory that survives its holder: the POSIX robust mutex. When a thread or a process
+//! dies with it, the next one gets it and learns of that (I9).
 //!
-//! Whoever holds it changes shared memory in such an order that a death between any two stores leaves
-//! a state that is consistent as it stands; so being told is for the record, not for a repair.
+//! Its holder changes shared memory in such an order that a death between any two stores leaves a
+//! consistent state. So the notice is for the record, not for a repair.
 //!
 //! A holder that is *stopped* is another matter: see [`stopped`](super::stopped).
 
@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How often a taken lock is looked at before the thread parks: a critical section is short, and a
+/// The number of looks at a taken lock before the thread parks: a critical section is short, and a
 /// wake-up costs microseconds.
 const SPINS: u32 = 300;
 
@@ -25,7 +25,7 @@ pub struct RobustLock {
     holder: AtomicU32,
 }
 
-/// How a lock was got.
+/// The way in which a lock was got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Got {
     /// As usual.
@@ -38,7 +38,7 @@ impl RobustLock {
     /// Makes a lock in zeroed shared memory.
     ///
     /// # Safety
-    /// Nobody else uses it yet, and it is initialised once.
+    /// It has no other user yet, and is initialised once.
     pub unsafe fn initialise(&self) {
         let mutex = self.mutex.get().cast::<libc::pthread_mutex_t>();
         let mut attributes = MaybeUninit::uninit();
@@ -61,12 +61,12 @@ impl RobustLock {
 
     /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<Got> {
-        // SAFETY: whoever has a reference got it from a segment whose creation is complete, so the
-        // mutex is initialised; it is used by these calls only.
+        // SAFETY: each reference comes from a segment whose creation is complete, so the mutex is
+        // initialised; it is used by these calls only.
         self.got(unsafe { libc::pthread_mutex_trylock(self.raw()) })
     }
 
-    /// What a call that takes the mutex has said.
+    /// The result of a call that takes the mutex.
     fn got(&self, said: i32) -> Option<Got> {
         let got = match said {
             0 => Got::Free,
@@ -83,7 +83,7 @@ impl RobustLock {
     }
 
     /// Takes the lock; looks a few times, then parks. `holds` says in words what it is. If the process
-    /// that holds it is stopped, the program is told.
+    /// that holds it is stopped, the program's callback is called.
     ///
     /// # Errors
     /// That process has been stopped for longer than the program wants to wait.
@@ -98,7 +98,7 @@ impl RobustLock {
     /// as it parks.
     ///
     /// # Errors
-    /// Those of `lock`, and of `waiting`; the lock is not taken then.
+    /// The errors of `lock`, and of `waiting`; the lock is not taken then.
     ///
     /// # Panics
     /// As `lock`.

@@ -1,11 +1,10 @@
 //! The spill area: memory for the redo records of one transaction that is too large for the ring.
 //!
 //! Its frame in the ring is small and says only how many bytes there are. Publishing is the same store of the
-//! tail, so a death leaves the transaction whole or absent; what a dead session has copied here is
-//! overwritten by the next one or given back. Everybody who reads the ring up to the frame reads the records
-//! here, and so the memory is given back when the ring may be used again behind the frame: when the records
-//! are in the base pages, durable, and no session pins them. Until then the next large transaction waits,
-//! as for room in the ring.
+//! tail, so a death leaves the transaction whole or absent. The next session overwrites or frees a dead
+//! session's copy here. Every reader of the ring up to the frame reads the records here. So the memory is
+//! freed when the ring may be used again behind the frame: when the records are in the base pages, durable,
+//! and no session pins them. Until then the next large transaction waits, as for room in the ring.
 //!
 //! Invariants: `spill_bytes` and `spill_end` change under the commit lock only; the memory is used again only
 //! if `reclaimed` is at `spill_end`, or no frame that was published ends there.
@@ -28,7 +27,7 @@ pub const RING_PART: u64 = 4;
 /// Bytes that are copied before the memory that they came from is given back.
 const PIECE_BYTES: usize = 16 << 20;
 
-/// Whether so many bytes of records are too large for the ring.
+/// True if so many bytes of records are too large for the ring.
 #[inline]
 pub fn spills(region: &Region, records: usize) -> bool {
     frame_bytes(records) > region.ring_bytes() / RING_PART
@@ -60,8 +59,7 @@ pub fn kept_bytes(region: &Region, snapshot: u64) -> u64 {
     }
 }
 
-/// Whether nobody needs what is in the spill area; gives its memory back then. The caller holds the commit
-/// lock.
+/// True if the spill area's content is not needed; frees its memory then. The caller holds the commit lock.
 pub fn is_free(region: &Region) -> bool {
     let control = region.control();
     let bytes = control.spill_bytes.load(Ordering::SeqCst);
@@ -80,8 +78,8 @@ pub fn is_free(region: &Region) -> bool {
     true
 }
 
-/// Gives the memory back as soon as nobody needs it, unless somebody is committing, who does it then. To be
-/// called by a thread that may hold the commit lock, when something ends that may have kept it.
+/// Frees the memory as soon as it is not needed, unless a transaction is committing, which does it then. To
+/// be called by a thread that may hold the commit lock, when something ends that may have kept it.
 #[inline]
 pub fn try_tidy(region: &Region) {
     if region.control().spill_bytes.load(Ordering::Relaxed) > 0 {
@@ -127,7 +125,7 @@ pub fn take(region: &Region, records: &mut Vec<u8>) {
     let mut at = 0;
     while at < all.len() {
         let length = PIECE_BYTES.min(all.len() - at);
-        // SAFETY: within the spill area, which nobody else uses: no published frame is in it, and only the
+        // SAFETY: within the spill area, which has no other user: no published frame is in it, and only the
         // holder of the commit lock writes to it.
         unsafe {
             let place = region.spill(at as u64, length);
@@ -139,7 +137,7 @@ pub fn take(region: &Region, records: &mut Vec<u8>) {
         if length > skipped {
             let whole = (length - skipped) & !(PAGE_SIZE - 1);
             // SAFETY: whole pages of an allocation that is this function's own and whose bytes are not read
-            // again. Where the kernel refuses, they stay until it is freed.
+            // again. If the kernel refuses, they stay until it is freed.
             let _ = unsafe {
                 let start = all.as_ptr().add(at + skipped).cast_mut();
                 rustix::mm::madvise(start.cast(), whole, Advice::LinuxDontNeed)

@@ -1,12 +1,12 @@
 //! Processes that are stopped (SIGSTOP, a debugger, a frozen job) while they hold something that all
 //! need: noticed at once, named, and not waited for without end (I13).
 //!
-//! What a stopped process holds cannot be taken from it: it may be between any two instructions, and
-//! when it goes on it writes what it was about to write, to the ring or to the log's file, whoever has
-//! become its successor meanwhile (I12). A *dead* process never writes again, so what it held is given
-//! on at once. Therefore: whoever waits asks the system after a moment whether the holder is stopped. If it
-//! is, the program is told, and after the time that it chose the wait ends in an error that names the
-//! process, so that it can be continued (SIGCONT) or killed (SIGKILL); either sets the others free.
+//! Locks cannot be taken from a stopped process. It may be between any two instructions, and when it
+//! continues it writes as it was about to, to the ring or to the log's file, in spite of any successor
+//! (I12). A *dead* process never writes again, so what it held is given on at once. Therefore a waiting
+//! thread asks the system after a moment if the holder is stopped. If it is, the program's callback is
+//! called. After the time that it chose, the wait ends in an error that names the process, so that it can
+//! be continued (SIGCONT) or killed (SIGKILL); either frees the others.
 //!
 //! A holder that runs is waited for as long as it takes.
 
@@ -28,7 +28,7 @@ pub struct StoppedProcess {
     pub process: u32,
     /// Its state as the system says: `T` (stopped) or `t` (by a debugger).
     pub state: char,
-    /// What it holds, in words.
+    /// The lock that it holds, in words.
     pub holds: &'static str,
     /// For how long it has been found stopped by who waits, in milliseconds.
     pub milliseconds: u64,
@@ -45,17 +45,17 @@ impl From<StoppedProcess> for SegmentError {
     }
 }
 
-/// What is told when a process that others wait for is stopped.
+/// The callback for a stopped process that others wait for.
 pub type StoppedCallback = Arc<dyn Fn(&StoppedProcess) + Send + Sync>;
 
-/// How long a stopped process is waited for, and who is told.
+/// The time to wait for a stopped process, and the callback.
 #[derive(Clone)]
 struct Policy {
     wait: Duration,
     told: Option<StoppedCallback>,
 }
 
-/// How threads of this process wait for what other processes hold.
+/// The waits of this process's threads for locks of other processes.
 pub struct Patience {
     policy: Mutex<Policy>,
     met: AtomicU64,
@@ -85,7 +85,7 @@ impl Patience {
         *self.policy.lock() = Policy { wait, told };
     }
 
-    /// How often somebody here had to wait for a process that was stopped.
+    /// The number of times that a thread here had to wait for a stopped process.
     pub(crate) fn met(&self) -> u64 {
         self.met.load(Ordering::Relaxed)
     }
@@ -155,7 +155,7 @@ impl<'a> Waiting<'a> {
 
 /// This process' id. Asked of the system once: it is wanted whenever a lock is taken.
 pub(crate) fn this_process() -> u32 {
-    /// Which process asked, as [`Process`] numbers them, and its id.
+    /// The asking process, as [`Process`] numbers them, and its id.
     static KNOWN: AtomicU64 = AtomicU64::new(0);
     let number = u64::from(Process::current().number());
     let known = KNOWN.load(Ordering::Relaxed);

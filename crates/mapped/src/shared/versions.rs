@@ -25,7 +25,7 @@ pub struct SlowReader {
     pub process: u32,
     /// Its session's slot.
     pub slot: usize,
-    /// How long its transaction has been running, in milliseconds.
+    /// The time that its transaction has been running, in milliseconds.
     pub milliseconds: u64,
     /// Bytes of redo records that are kept for it.
     pub bytes: u64,
@@ -61,10 +61,9 @@ const READERS_PART: u64 = 8;
 /// and a transaction that may write, which cannot commit any more then, when it keeps this one.
 const WRITERS_PART: u64 = 2;
 
-/// Asks the sessions that have kept versions for long to let go of them, before there is no room: so
-/// that no writer has to wait until their pages are copied, and all is folded (I13). Called by a
-/// writer that has just published so many bytes; costs nothing as long as little is kept. Returns
-/// whether one was asked.
+/// Asks the sessions that have kept versions for long to release them, before the ring is full. So no
+/// writer has to wait until their pages are copied, and all is folded (I13). Called by a writer that has
+/// just published so many bytes; costs nothing as long as little is kept. Returns whether one was asked.
 pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
     let control = region.control();
     let tail = control.tail.load(Ordering::Relaxed);
@@ -85,8 +84,8 @@ pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
         let keeps = snapshot.max(slot.immune.load(Ordering::SeqCst));
         let kept = tail.saturating_sub(keeps);
-        // Who may write would have to run again: only if the ring is getting full, or the next large
-        // transaction needs the memory.
+        // A writing transaction would have to run again: only if the ring is getting full, or the next
+        // large transaction needs the memory.
         let (kept, bound) = match slot.read_only.load(Ordering::Relaxed) {
             0 => (kept, late),
             _ => (kept + spill::kept_bytes(region, keeps), early),

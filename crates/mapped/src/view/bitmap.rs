@@ -34,7 +34,7 @@ impl PageBits {
         (word, 1 << (page % 64))
     }
 
-    /// Whether the page's bit is set.
+    /// True if the page's bit is set.
     #[inline]
     pub fn has(&self, page: u64) -> bool {
         let (word, bit) = self.word(page);
@@ -58,7 +58,7 @@ impl PageBits {
             && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
     }
 
-    /// The first pages whose bits are set, in order. What is set or cleared meanwhile may be seen or not.
+    /// The first pages whose bits are set, in order. Bits set or cleared meanwhile may be seen or not.
     pub fn iter(&self, pages: u64) -> impl Iterator<Item = u64> {
         let pages = pages.min(self.pages);
         (0..pages).step_by(64).flat_map(move |first| {

@@ -1,5 +1,5 @@
-//! What a view does when a page of it is touched that holds nothing yet, or may not be written yet:
-//! called by the process' [handler](super::handler), in its [turn](super::turn).
+//! The act of a view when a page of it is touched that holds nothing yet, or may not be written yet. The
+//! process' [handler](super::handler) calls it, in its [turn](super::turn).
 //!
 //! Source: the LIBXAC thesis, section 4.2.3 ("SIGSEGV").
 
@@ -167,8 +167,8 @@ impl View {
         Ok(true)
     }
 
-    /// Lets everything be touched (`Signal`), so that the transaction can go on; it can no longer commit,
-    /// and is told why: the kernel allows no more ranges of different protection.
+    /// Opens everything for access (`Signal`), so that the transaction can continue. It can no longer
+    /// commit, for a reason that it gets: the kernel allows no more ranges of different protection.
     fn open_whole(&self) -> std::io::Result<()> {
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         self.protect(0, self.mapped(), rights)?;

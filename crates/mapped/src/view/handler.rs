@@ -1,17 +1,16 @@
-//! The process' handler for SIGSEGV and SIGBUS: it finds the view that a fault is in, and lets the view make
-//! the access right ([`fault`](super::fault); SIGBUS is for want of memory). Faults anywhere else, and signals that somebody sent, go to
+//! The process' handler for SIGSEGV and SIGBUS. It finds the view of a fault, and lets the view make the access right
+//! ([`fault`](super::fault); SIGBUS is for want of memory). Faults anywhere else, and signals sent by programs, go to
 //! the handler that the host program had, with the signals blocked that it asked for.
 //!
-//! It runs in the thread that touched the page, between two instructions of its user's code, and does
-//! only what is allowed there: system calls, atomics, copies of memory that does not fault. While it
-//! runs, all asynchronous signals are blocked, also if a handler that the host installed later calls
-//! this one with none blocked: what it does to a view's pages is not interrupted by code that
-//! touches them.
+//! It runs in the thread that touched the page, between two instructions of its user's code. It uses only what is
+//! allowed there: system calls, atomics, copies of memory that does not fault. While it runs, all asynchronous signals
+//! are blocked, also if a handler that the host installed later calls this one with none blocked. So code that touches
+//! a view's pages does not interrupt its changes of them.
 //!
-//! A forked child has its parent's views as plain memory of its own: what a page showed when the process
-//! was forked, or, if it was not the session's own copy then, some committed state of it; to be read
-//! and written, also by system calls, and nobody else's. So arrays that a pool's worker inherits can be
-//! read, while every call on the segment answers `Forked`.
+//! A forked child has its parent's views as plain memory of its own. A page shows its content at the fork, or, if it
+//! was not the session's own copy then, some committed state of it. It can be read and written, also by system calls,
+//! and has no other user. So arrays that a pool's worker inherits can be read, while every call on the segment answers
+//! `Forked`.
 //!
 //! Source: the LIBXAC thesis, section 4.2.3 ("SIGSEGV").
 
@@ -34,11 +33,11 @@ static VIEWS: [Entry; VIEWS_MAX] = [const { Entry::empty() }; VIEWS_MAX];
 static VIEWS_USED: AtomicUsize = AtomicUsize::new(0);
 static BEFORE: [Before; 2] = [const { Before::unknown() }; 2];
 
-/// What is handled, in the order of [`BEFORE`].
+/// The handled signals, in the order of [`BEFORE`].
 const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// Where a view is, so that the handler need not look at it to know that a fault is none of its. A
-/// child looks at nothing else: the view itself may be half made or half gone in its copy of the memory.
+/// The place of a view, so that the handler can recognise a foreign fault without looking at the view. A child looks at
+/// nothing else: the view itself may be half made or half removed in its copy of the memory.
 struct Entry {
     start: AtomicUsize,
     /// Bytes reserved.
@@ -67,7 +66,7 @@ impl Entry {
         }
     }
 
-    /// Where in it an address is.
+    /// The place of an address in it.
     fn offset(&self, address: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.start.load(Ordering::SeqCst));
         (offset < self.bytes.load(Ordering::SeqCst)).then_some(offset)
@@ -79,8 +78,8 @@ impl Entry {
             return self.resolve_inherited(address);
         }
         let view = self.view.load(Ordering::SeqCst);
-        // SAFETY: whoever touches an address in a view has borrowed the session it belongs to, or the
-        // like, so that it is not dropped meanwhile.
+        // SAFETY: a thread that touches an address in a view has borrowed the session it belongs to, or the like, so
+        // that it is not dropped meanwhile.
         !view.is_null() && unsafe { (*view).resolve(address, is_write) }
     }
 
@@ -126,8 +125,8 @@ impl Entry {
         if bytes > 0 {
             let rights = MprotectFlags::READ | MprotectFlags::WRITE;
             free_guards(start, bytes);
-            // SAFETY: the range is a view of the parent's, which this process has a copy of; it is
-            // nobody else's, and what its user may do there only grows.
+            // SAFETY: the range is a view of the parent's, of which this process has a copy without other users; its
+            // user's rights there only grow.
             let _ = unsafe { rustix::mm::mprotect(start.cast(), bytes, rights) };
         }
         self.plain.store(being | 1, Ordering::SeqCst);
@@ -135,7 +134,7 @@ impl Entry {
     }
 }
 
-/// What handled a signal before us.
+/// The handler of a signal before us.
 struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
 
 impl Before {
@@ -266,7 +265,7 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Whether the fault is certainly a store.
+/// True if the fault is certainly a store.
 fn is_write(context: *mut libc::c_void) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -282,7 +281,7 @@ fn is_write(context: *mut libc::c_void) -> bool {
     }
 }
 
-/// Gives a signal to whoever handled it before.
+/// Passes a signal on to its earlier handler.
 unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
     // SAFETY: written before our handler was installed.
@@ -298,8 +297,8 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
                 default.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &raw const default, ptr::null_mut());
             }
-            // The instruction faults again when we return, and then the default happens. What was sent
-            // does not come again by itself.
+            // The instruction faults again when we return, and then the default happens. Sent signals do not come again
+            // by themselves.
             if sent {
                 // SAFETY: sends a signal to this thread, which is not blocked here.
                 unsafe { libc::raise(signal) };
@@ -322,9 +321,9 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
     }
 }
 
-/// Blocks what the kernel would have blocked for a handler: what was blocked where the fault happened,
-/// and what the handler asks for; but not faults, as it may touch a view. It may leave by a jump
-/// that keeps what is blocked, and the kernel puts the mask back when we return.
+/// Blocks the signals that the kernel would have blocked for a handler: those blocked at the fault, and those that the
+/// handler asks for. Faults are not blocked, as it may touch a view. It may leave by a jump that keeps what is blocked,
+/// and the kernel puts the mask back when we return.
 ///
 /// # Safety
 /// The context is the one that the kernel gave to a handler.

@@ -1,21 +1,21 @@
-//! The pages that base pages lag behind on: which ones they are in this view's snapshot, what was
-//! changed in each of them, and copies of those that the session has looked at.
+//! The pages that base pages lag behind on: their list in this view's snapshot, the changes in each of
+//! them, and copies of those that the session has looked at.
 //!
 //! A snapshot, however old, keeps base pages from being brought up to date (I8). The records that they
-//! lack stay in the ring, and everybody else has to apply them. Nobody may have to look through the
-//! whole ring for one page (I13). So a session goes once through what was committed since its last
-//! transaction, when the next one begins, and notes for each page where its records are; a page that
-//! was made right once is kept as a copy, and brought forward at each beginning. All of it costs what
-//! is new, never what is old.
+//! lack stay in the ring, and everybody else has to apply them. No transaction may have to read the whole
+//! ring for one page (I13). So a session reads the commits since its last transaction once, when the next
+//! one begins, and notes for each page the places of its records. A page that was brought up to date once
+//! is kept as a copy, and brought forward at each beginning. All of it costs what is new, never what is
+//! old.
 //!
 //! Bounds: a note of 24 bytes for each run of records on one page, which takes at least 16 in the
 //! ring; copies for [`copies_max`] bytes. A page for which there is no copy left is made from the
 //! base page and its own records each time.
 //!
 //! Invariants: the notes are on exactly the records between the ring's folded position, as it was when the
-//! transaction began, and the snapshot, but for pages with a copy; the session's slot pins these
-//! records. A copy is the page as it was committed in the snapshot; it may outlive the fold of
-//! what it is about, since it is then the same as the base page.
+//! transaction began, and the snapshot, except for pages with a copy. The session's slot pins these
+//! records. A copy is the page as committed in the snapshot. It may outlive the fold of its records, since
+//! it is then the same as the base page.
 //!
 //! Making a page right allocates nothing: the fault handler does it.
 
@@ -48,13 +48,13 @@ pub(crate) fn copies_max(ring_bytes: u64) -> u64 {
 /// Consecutive records on one page.
 #[derive(Clone, Copy)]
 struct Note {
-    /// Where they are in the ring, or the frame is whose records are in the spill area.
+    /// Their place in the ring, or that of the frame whose records are in the spill area.
     at: u64,
     /// The page; above it, how many words of 8 bytes they take.
     what: u64,
     /// The number, modulo 2³², of the next note on the page; of its first one, if this is the last.
     next: u32,
-    /// Where they are in the spill area ([`Place::spilled`]).
+    /// Their place in the spill area ([`Place::spilled`]).
     spilled: u32,
 }
 
@@ -75,7 +75,7 @@ impl Note {
     }
 }
 
-/// What is known of a page.
+/// The knowledge of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entry {
     /// The base page is right.
@@ -86,7 +86,7 @@ enum Entry {
     Copied(usize),
 }
 
-/// What base pages lack in a view's snapshot. See the [module](self).
+/// The changes that base pages lack in a view's snapshot. See the [module](self).
 pub(super) struct Lagging {
     /// An [`Entry`] for each page, and whether the page is in `listed`.
     entries: Words,
@@ -94,7 +94,7 @@ pub(super) struct Lagging {
     listed: Vec<u64>,
     /// Pages with an entry.
     lagging: usize,
-    /// Notes in the order of the ring. Those on pages that have a copy now say nothing.
+    /// Notes in the order of the ring. Notes on pages that have a copy now are void.
     notes: VecDeque<Note>,
     /// The number of the first note.
     first: u64,
@@ -136,7 +136,7 @@ impl Lagging {
         self.entries.set(page, word << 1 | listed);
     }
 
-    /// Whether the base page may lack records on it.
+    /// True if the base page may lack records on it.
     #[inline]
     pub fn has(&self, page: u64) -> bool {
         self.entries.get(page) > 1
@@ -206,7 +206,7 @@ impl Lagging {
         }
     }
 
-    /// Where the first note's number puts another one.
+    /// The index of a note, by the first note's number.
     fn index(&self, number: u32) -> usize {
         number.wrapping_sub(self.first as u32) as usize
     }
@@ -385,8 +385,8 @@ impl Copies {
     fn clear(&mut self) {
         if self.used > COPIES_KEPT {
             let bytes = (self.used - COPIES_KEPT) * PAGE_SIZE;
-            // SAFETY: private memory of our own, of which nobody needs what it holds. Where the kernel
-            // refuses, it stays.
+            // SAFETY: private memory of our own, whose content is not needed. If the kernel refuses, it
+            // stays.
             let _ = unsafe {
                 let start = self.memory.start.as_ptr().add(COPIES_KEPT * PAGE_SIZE);
                 rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontNeed)

@@ -1,5 +1,5 @@
-//! What the kernel offers for finding out which pages were touched: asynchronous write protection
-//! (userfaultfd), a scan of the page tables (PAGEMAP_SCAN), guard pages. None of it needs privileges.
+//! The kernel's means of detecting touched pages: asynchronous write protection (userfaultfd), a scan of
+//! the page tables (PAGEMAP_SCAN), guard pages. None of it needs privileges.
 //!
 //! Numbers and structures are those of the kernel's user interface (`linux/userfaultfd.h`,
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
@@ -102,7 +102,7 @@ pub struct Kernel {
     pagemap: OwnedFd,
 }
 
-/// What one process was told.
+/// The answers that one process got.
 struct Asked {
     process: Process,
     kernel: Result<Kernel, String>,
@@ -133,7 +133,7 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
     let asked = match ASKED.compare_exchange(known, asked, order.0, order.1) {
         Ok(_) => asked,
         Err(faster) => {
-            // SAFETY: made above, and known to nobody else.
+            // SAFETY: made above, and without another user.
             drop(unsafe { Box::from_raw(asked) });
             faster
         }
@@ -156,7 +156,7 @@ impl Kernel {
                 "use userfaultfd (Linux 6.7, and not forbidden by a sandbox)",
             ));
         }
-        // SAFETY: the descriptor was just made and is nobody else's.
+        // SAFETY: the descriptor was just made and has no other owner.
         let userfault = unsafe { OwnedFd::from_raw_fd(fd as i32) };
         let mut api = Api {
             api: UFFD_API,
@@ -213,7 +213,7 @@ impl Kernel {
                 }),
             }
         });
-        // SAFETY: mapped above; nobody has a reference into it.
+        // SAFETY: mapped above; no reference into it exists.
         let _ = unsafe { rustix::mm::munmap(page.cast(), bytes) };
         tried
     }
@@ -304,9 +304,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Makes a range inaccessible without a mapping of its own; what stood there is dropped. A page
-    /// that may have been write-protected must be freed of that first (`protected`): the kernel would
-    /// otherwise try for ever.
+    /// Makes a range inaccessible without a mapping of its own; its content is dropped. A page that may
+    /// have been write-protected must be freed of that first (`protected`): the kernel would otherwise try
+    /// for ever.
     ///
     /// The caller owns the range and has no reference into it.
     pub fn guard(&self, start: *mut u8, bytes: usize, protected: bool) -> io::Result<()> {
@@ -379,13 +379,12 @@ pub fn free_guards(start: *mut u8, bytes: usize) {
     unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_REMOVE) };
 }
 
-/// Whether the kernel may unmap pages of shared memory that were read, so that they look as if they were
-/// not. It does so if there is somewhere to swap them to, or if it looks for cold pages on its own
-/// account (DAMON).
+/// True if the kernel may unmap read pages of shared memory, so that they look unread. It does so if there
+/// is somewhere to swap them to, or if it looks for cold pages on its own account (DAMON).
 pub fn pages_may_vanish() -> bool {
     static VANISH: OnceLock<bool> = OnceLock::new();
     *VANISH.get_or_init(|| {
-        // The first line is a heading. Where this cannot be read, better be careful.
+        // The first line is a heading. If this cannot be read, assume the worse case.
         let swaps = std::fs::read_to_string("/proc/swaps");
         swaps.map_or(true, |swaps| swaps.lines().count() > 1) || has_kernel_thread("kdamond")
     })
@@ -413,7 +412,7 @@ pub fn lock(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
     }
 }
 
-/// Whether this process may lock any amount of memory.
+/// True if this process may lock any amount of memory.
 pub fn can_lock() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(try_to_lock)
@@ -442,7 +441,7 @@ fn try_to_lock() -> bool {
     start.is_ok_and(|start| {
         // SAFETY: the range was mapped above; nothing is touched.
         let locked = unsafe { libc::mlock2(start, bytes, MLOCK_ONFAULT) } == 0;
-        // SAFETY: mapped above, and nobody else's.
+        // SAFETY: mapped above, and without another user.
         let _ = unsafe { rustix::mm::munmap(start, bytes) };
         locked
     })

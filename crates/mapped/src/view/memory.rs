@@ -8,9 +8,9 @@
 //!   the [fault handler](super::fault) makes it right: base page, then the unfolded records up to the
 //!   transaction's snapshot.
 //!
-//! So what a transaction sees never changes under its feet (I8): base pages are only brought up to a
-//! record when every running transaction has that record in its snapshot; and in such transactions'
-//! views the page is private or guarded.
+//! So a transaction's view of data never changes (I8). Base pages are only brought up to a record when
+//! every running transaction has that record in its snapshot, and in such transactions' views the page
+//! is private or guarded.
 //!
 //! All state is atomic, because the fault handler changes it from within the session's own thread, and
 //! other threads look at it. The states of pages are changed by who has the [turn](super::turn).
@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Arc, OnceLock};
 use touched::touched_bytes;
 
-/// How a view's faults are to be understood.
+/// The interpretation of a view's faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViewKind {
     /// Guarded pages and closed chunks fault.
@@ -61,27 +61,27 @@ pub struct View {
     mapped: AtomicU64,
     /// The thread in whose transaction it is; 0 if none runs.
     pub(super) owner: AtomicI32,
-    /// Where the transaction's snapshot ends in the ring.
+    /// The end of the transaction's snapshot in the ring.
     pub(super) snapshot: AtomicU64,
     /// Up to where the ring was folded when it began.
     pub(super) folded: AtomicU64,
-    /// Whether the transaction may not write.
+    /// True if the transaction may not write.
     pub(super) read_only: AtomicBool,
     /// A guarded page was touched outside of a transaction: the view is not to be trusted.
     pub(super) stale: AtomicBool,
     /// Held by the session while it begins, ends or looks at the ring, and by the keeper.
     pub(crate) steady: RawMutex,
-    /// Who may change the states of pages.
+    /// The turns of threads that may change the states of pages.
     pub(super) turns: Turns,
     /// Counts what was resolved, so that a fault that comes too late is known.
     pub(super) resolved: AtomicU64,
     /// The last fault for which there was nothing to do.
     pub(super) tried_again: AtomicU64,
-    /// What the operating system refused in the fault handler; 0 if nothing.
+    /// The operating system's refusal in the fault handler; 0 if none.
     pub(super) refused: AtomicI32,
     /// Pages that hold nothing and fault.
     guarded: PageBits,
-    /// How many these are.
+    /// Their number.
     guarded_count: AtomicU64,
     /// Pages that are the session's own copies.
     pub private: PageBits,
@@ -93,7 +93,7 @@ pub struct View {
     pub(super) writable: PageBits,
     /// Pages for which there was no memory; some may have got it since.
     unbacked: PageBits,
-    /// Whether there was such a page.
+    /// True if the view had such a page.
     has_unbacked: AtomicBool,
     /// Chunks that are open for writing; the first `open_count`.
     open: [AtomicU32; OPEN_MAX],
@@ -102,17 +102,17 @@ pub struct View {
     /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
     touched: NonNull<u64>,
     touched_count: AtomicUsize,
-    /// What base pages lack; of whoever has the turn.
+    /// The changes that base pages lack; owned by the holder of the turn.
     lagging: UnsafeCell<Lagging>,
-    /// Whether they lacked something when the last transaction began.
+    /// True if they lacked something when the last transaction began.
     lags: AtomicBool,
     /// Nothing needs a fault to be read (`Signal`).
     pub(super) all_readable: AtomicBool,
-    /// What the fault handler knows of it.
+    /// The fault handler's knowledge of it.
     registered: OnceLock<Registered>,
-    /// Where a page is made before it is put in its place; of whoever resolves.
+    /// The place at which a page is made before it is put in its place; owned by the resolving thread.
     scratch: NonNull<u8>,
-    /// This process' memory as a file, through which pages are written that nobody may touch yet
+    /// This process' memory as a file, through which pages are written that no thread may touch yet
     /// (`Signal`), where the kernel allows that.
     memory: Option<OwnedFd>,
 }
@@ -227,7 +227,7 @@ impl View {
         self.stale.store(true, Ordering::Relaxed);
     }
 
-    /// How its faults are understood.
+    /// The interpretation of its faults.
     pub fn kind(&self) -> ViewKind {
         self.kind
     }
@@ -255,8 +255,8 @@ impl View {
         };
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let place = self.page(from);
-        // SAFETY: the range is in our reservation, after what is mapped; nobody has a reference into
-        // it, since what is given out ends at `mapped`.
+        // SAFETY: the range is in our reservation, after the mapped part; no reference into it exists,
+        // since given-out ones end at `mapped`.
         unsafe {
             let at = at + from * PAGE_SIZE as u64;
             rustix::mm::mmap(place.cast(), bytes, protection, flags, file, at)
@@ -285,13 +285,13 @@ impl View {
         debug_assert!(self.turns.is_mine(), "the caller has the turn");
     }
 
-    /// Whether a page holds nothing and faults.
+    /// True if a page holds nothing and faults.
     #[inline]
     pub fn is_guarded(&self, page: u64) -> bool {
         self.guarded.has(page)
     }
 
-    /// How many pages do.
+    /// The number of such pages.
     pub fn guarded_count(&self) -> u64 {
         self.guarded_count.load(Ordering::Relaxed)
     }
@@ -336,12 +336,12 @@ impl View {
         self.owner.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the view must be made anew, since it was touched outside of a transaction.
+    /// True if the view must be made anew, since it was touched outside of a transaction.
     pub fn take_stale(&self) -> bool {
         self.stale.swap(false, Ordering::Relaxed)
     }
 
-    /// What the operating system refused in the fault handler.
+    /// The operating system's refusal in the fault handler.
     pub fn take_refused(&self) -> Option<std::io::Error> {
         match self.refused.swap(0, Ordering::Relaxed) {
             0 => None,
@@ -363,11 +363,11 @@ impl View {
         self.private.set(page);
     }
 
-    /// Appends a copy of what stands in the view. The caller is as for [`View::apply`].
+    /// Appends a copy of the view's bytes. The caller is as for [`View::apply`].
     pub fn append_to(&self, address: u64, bytes: usize, to: &mut Vec<u8>) {
         let end = address + bytes as u64;
         assert!(end <= self.mapped() * PAGE_SIZE as u64);
-        // SAFETY: within the mapped view, which nobody writes now.
+        // SAFETY: within the mapped view, which is not written now.
         to.extend_from_slice(unsafe {
             std::slice::from_raw_parts(self.base().add(address as usize), bytes)
         });
@@ -456,11 +456,11 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // First: the handler must not know a view that is gone. Its session is gone, and with it whoever
-        // touched it.
+        // First: the handler must not know a dropped view. Its session is dropped, and with it every
+        // thread that touched it.
         drop(self.registered.take());
         let pages = self.region.pages_max();
-        // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
+        // SAFETY: reserved by `new` for this view alone; no reference into it exists any more.
         unsafe {
             let _ = rustix::mm::munmap(self.base.as_ptr().cast(), space(pages));
             let _ = rustix::mm::munmap(self.touched.as_ptr().cast(), touched_bytes(pages));
@@ -472,8 +472,8 @@ impl Drop for View {
 // SAFETY: the mappings belong to no thread; one thread at a time uses the view, as the session's
 // exclusive borrow sees to.
 unsafe impl Send for View {}
-// SAFETY: the fault handler's access is from the session's own thread; everything is atomic but what
-// whoever has the turn has alone.
+// SAFETY: the fault handler's access is from the session's own thread. Everything is atomic except the
+// parts that the holder of the turn has alone.
 unsafe impl Sync for View {}
 
 fn space(pages: u64) -> usize {

@@ -1,9 +1,10 @@
-//! Making a view right as a whole, so that nothing in it needs the fault handler to be read: system calls
-//! that read from it (`write(2)`, `send(2)`) do not call the handler, but fail with `EFAULT`.
+//! Bringing a view up to date as a whole, so that nothing in it needs the fault handler to be read.
+//! System calls that read from it (`write(2)`, `send(2)`) do not call the handler, but fail with
+//! `EFAULT`.
 //!
 //! It is done when a transaction begins that cannot conflict, since it only reads, or where the program
-//! asked for it; for a page that was made right counts as read. What it costs follows how many pages
-//! others changed: what base pages lack is noted (`view::lagging`).
+//! requested it; a page brought up to date counts as read. Its cost follows the number of pages that
+//! others changed: the missing records of base pages are noted (`view::lagging`).
 
 use super::linux::kernel;
 use super::memory::View;
@@ -56,7 +57,7 @@ impl View {
         }
     }
 
-    /// Whether nothing needs a fault to be read (`Signal`).
+    /// True if nothing needs a fault to be read (`Signal`).
     pub fn is_all_readable(&self) -> bool {
         self.all_readable.load(Ordering::Relaxed)
     }

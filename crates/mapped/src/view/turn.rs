@@ -1,13 +1,13 @@
-//! Whose turn it is to change the states of a view's pages: a lock that is taken in the fault handler,
-//! too.
+//! The turn of a thread to change the states of a view's pages: a lock that is taken in the fault
+//! handler, too.
 //!
-//! Invariant: the states of a view's pages (its bits, its lists, what the kernel has mapped, guarded and
-//! protected) change only in a [`Turn`], and a thread that has one takes no asynchronous signals. So
-//! no handler of the program runs on top of a half-made change, by which its own fault would find
-//! states that contradict each other, or wait for a turn that only the code below it can give back.
+//! Invariant: the states of a view's pages (its bits, its lists, the kernel's mappings, guards and
+//! protections) change only in a [`Turn`], and a thread that has one takes no asynchronous signals. So
+//! no handler of the program runs on top of a half-made change. There its own fault would find states
+//! that contradict each other, or wait for a turn that only the code below it can release.
 //!
-//! A thread that asks for a turn that it has already is told so instead of waiting for itself: in
-//! the fault handler that is a fault of the library's own, which nothing can make right.
+//! A thread that asks for a turn that it has already gets an error instead of waiting for itself. In the
+//! fault handler that is a fault of the library's own, which cannot be mended.
 
 use sardonyx_base::signals::{self, Blocked};
 use sardonyx_base::sync::futex::RawMutex;
@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Gives turns, one at a time.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// All that it is stands in its word, so that it may be taken in a signal handler.
+    /// All its state is in its word, so that it may be taken in a signal handler.
     mutex: RawMutex,
-    /// Who has the turn: the thread's number as the C library has it; 0 if nobody.
+    /// The thread that has the turn: its number in the C library; 0 if none.
     thread: AtomicUsize,
 }
 
@@ -73,7 +73,7 @@ impl Turns {
         })
     }
 
-    /// Whether the calling thread has the turn. Nobody else can make that true or false.
+    /// True if the calling thread has the turn. No other thread can make that true or false.
     pub(super) fn is_mine(&self) -> bool {
         self.thread.load(Ordering::Relaxed) == this_thread()
     }
@@ -87,7 +87,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Which thread this is. Usable in a signal handler, and no system call.
+/// The number of this thread. Usable in a signal handler, and no system call.
 fn this_thread() -> usize {
     // SAFETY: always succeeds, and reads the thread's own register only.
     unsafe { libc::pthread_self() as usize }

@@ -1,9 +1,10 @@
-//! How a shared memory comes to be, is found by its name, and goes with its last user.
+//! The making of a shared memory, its finding by name, and its removal by its last user.
 //!
-//! It is made without a name and gets its own when it is whole: whoever finds it by name finds it whole, and
-//! of a process that fails or dies before that nothing is left. The last one out removes the name. What dead
-//! processes leave is removed by others ([`leftovers`](crate::leftovers)), who hold a lock meanwhile: whoever
-//! attaches first takes a place, then waits for that lock, and then looks whether the name still leads here.
+//! It is made without a name and gets its own when it is whole. A process that finds it by name finds it
+//! whole, and one that fails or dies before that leaves nothing. The last one out removes the name. Other
+//! processes remove the remains of dead ones ([`leftovers`](crate::leftovers)), and hold a lock meanwhile. An
+//! attaching process first takes a place, then waits for that lock, and then checks that the name still leads
+//! here.
 
 use super::{GROW_BYTES, Region, RegionSize};
 use crate::error::SegmentError;
@@ -19,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often whoever waits for a remover looks.
+/// The interval at which a process that waits for a remover looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Making and attaching.
@@ -49,13 +50,13 @@ impl Region {
         control
             .durable_segment
             .store(u32::from(durable), Ordering::Relaxed);
-        // Without a log there is nothing that a length must be told to.
+        // Without a log, no length has to be recorded.
         let logged = if durable { 0 } else { u64::MAX };
         control.logged_pages.store(logged, Ordering::Relaxed);
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
-        // SAFETY: nobody else can have mapped the file: it has no name.
+        // SAFETY: no other process can have mapped the file: it has no name.
         unsafe {
             control.commit.initialise();
             control.writer.initialise();
@@ -73,7 +74,7 @@ impl Region {
         };
         planted::step(Step::BeforeName);
         if self.is_durable() {
-            // Whoever opens a database holds its lock, so what is there is a leftover.
+            // The opener of a database holds its lock, so an existing file is a leftover.
             let _ = rustix::fs::unlink(path);
         }
         give_name(&self.file, path)
@@ -84,9 +85,8 @@ impl Region {
         self.control().durable_segment.load(Ordering::Relaxed) != 0
     }
 
-    /// The shared memory of this name, which is made if there is none. Of several processes that come
-    /// at once, one makes it; whoever attaches to one that its last user removes just then does it
-    /// again.
+    /// The shared memory of this name, which is made if there is none. Of several processes that come at
+    /// once, one makes it. A process that attaches to one that its last user removes just then does it again.
     pub fn attach_or_create(path: &Path, size: RegionSize) -> Result<Self, SegmentError> {
         loop {
             if let Some(region) = Self::attach(path)? {
@@ -101,7 +101,7 @@ impl Region {
         }
     }
 
-    /// Whether the path still leads to this file.
+    /// True if the path still leads to this file.
     fn has_its_name(&self) -> bool {
         let found = self.path.as_deref().map(rustix::fs::stat);
         match (found, rustix::fs::fstat(&self.file)) {
@@ -110,8 +110,8 @@ impl Region {
         }
     }
 
-    /// The last one out removes a shared memory that nothing durable belongs to. The lock keeps
-    /// others from taking a place meanwhile; who comes later sees that the name is gone.
+    /// The last one out removes a shared memory that nothing durable belongs to. The lock keeps others from
+    /// taking a place meanwhile; later ones see that the name is removed.
     pub(super) fn remove_if_last(&self) {
         let control = self.control();
         if let Err(stopped) = self.lock_growth() {
@@ -179,7 +179,7 @@ impl Region {
         Ok(region.has_its_name().then_some(region))
     }
 
-    /// Waits for whoever saw no process here and is going to remove the name.
+    /// Waits for a process that saw no process here and is going to remove the name.
     fn wait_for_removers(&self) -> Result<(), SegmentError> {
         let mut stopped = Waiting::new(self.patience(), "the right to remove a shared memory");
         while let Some(process) = holder(&self.file, place(REMOVING)) {

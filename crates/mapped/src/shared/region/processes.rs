@@ -2,8 +2,8 @@
 //! sessions.
 //!
 //! A process holds an advisory lock on its place for as long as it lives; the kernel gives the lock back
-//! however the process ends. Whoever takes the lock on a place, or sees that it is free, buries what was
-//! there before. Places and slots are given out under the lock on the segment's growth.
+//! however the process ends. A process that takes the lock on a place, or sees that it is free, buries the
+//! earlier holder. Places and slots are given out under the lock on the segment's growth.
 
 use super::Region;
 use crate::error::SegmentError;
@@ -20,7 +20,7 @@ impl Region {
         self.lock_growth()?;
         let found = (0..PROCESSES).find(|n| self.lock_place(*n));
         if let Some(n) = found {
-            // Whoever had the place before is dead, since the lock on it was free.
+            // The earlier holder of the place is dead, since the lock on it was free.
             self.bury(n);
             control.processes[n]
                 .pid
@@ -44,12 +44,12 @@ impl Region {
         free && take(&self.file, place(n))
     }
 
-    /// Whether no process holds this place. (One's own locks are not seen.)
+    /// True if no process holds this place. (One's own locks are not seen.)
     fn process_is_gone(&self, n: usize) -> bool {
         holder(&self.file, place(n)).is_none()
     }
 
-    /// Frees the slots of a process that is gone.
+    /// Frees the slots of an ended process.
     pub(super) fn bury(&self, n: usize) -> bool {
         let control = self.control();
         let mut found = false;
@@ -123,9 +123,9 @@ impl Region {
         slot.process.store(0, Ordering::SeqCst);
     }
 
-    /// This process has done with it, but for unmapping it: it is nobody's "other" from now on. Of several
-    /// that leave at the same moment, one after the other says so and then looks for others, so that one
-    /// finds that there is none.
+    /// This process has done with it, except for unmapping it: from now on it does not count as another
+    /// one. Of several that leave at the same moment, one after the other says so and then looks for
+    /// others, so that one finds that there is none.
     pub fn leave(&self) {
         let control = self.control();
         control.processes[self.process]
@@ -133,7 +133,7 @@ impl Region {
             .store(0, Ordering::SeqCst);
     }
 
-    /// Whether another process is on it that has not [left](Region::leave).
+    /// True if another process is on it that has not [left](Region::leave).
     pub fn has_others(&self) -> bool {
         let control = self.control();
         (0..PROCESSES).any(|n| {

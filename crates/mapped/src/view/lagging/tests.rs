@@ -93,7 +93,7 @@ impl World {
     fn check(&mut self, page: u64) {
         let mut scratch = [0; PAGE_SIZE];
         let found = self.lagging.committed(&self.region, page, &raw mut scratch);
-        // SAFETY: a whole page, which nobody changes.
+        // SAFETY: a whole page, which does not change.
         let found = unsafe { &*found.cast::<[u8; PAGE_SIZE]>() };
         match self.newest.get(&page) {
             Some(newest) => assert!(found == &**newest, "page {page}"),

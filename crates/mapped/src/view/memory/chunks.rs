@@ -36,7 +36,7 @@ impl View {
         Ok(())
     }
 
-    /// Whether the chunk of a page is open for writing.
+    /// True if the chunk of a page is open for writing.
     pub fn is_open(&self, page: u64) -> bool {
         self.all_open.load(Ordering::Relaxed)
             || self.open_chunks().any(|chunk| chunk == page / CHUNK_PAGES)

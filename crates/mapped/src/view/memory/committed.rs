@@ -1,9 +1,9 @@
 //! Pages of a view as they were committed in the snapshot: base pages, and the records of the ring that
 //! they lack.
 //!
-//! Base pages are folded forward by others while a transaction runs, so the view keeps a list of what they
-//! lack ([`Lagging`]) and makes a page right from it before anybody sees it. The list and the scratch page
-//! belong to whoever has the [turn](super::super::turn).
+//! Others fold base pages forward while a transaction runs. So the view keeps a list of their missing
+//! records ([`Lagging`]) and brings a page up to date from it before any thread sees it. The list and the
+//! scratch page belong to the holder of the [turn](super::super::turn).
 
 use super::View;
 use crate::view::lagging::Lagging;
@@ -13,9 +13,9 @@ use std::os::fd::OwnedFd;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-/// What was committed.
+/// Committed contents.
 impl View {
-    /// Whether there is something to [`follow`](View::follow) in the transaction that begins.
+    /// True if the transaction that begins has something to [`follow`](View::follow).
     pub fn must_follow(&self) -> bool {
         let (folded, snapshot) = self.unfolded();
         folded < snapshot || self.lags.load(Ordering::Relaxed)
@@ -31,7 +31,7 @@ impl View {
         self.lags.store(folded < snapshot, Ordering::Relaxed);
     }
 
-    /// What base pages lack.
+    /// The changes that base pages lack.
     ///
     /// # Safety
     /// The caller has the turn, and uses nothing that this returned before any more.
@@ -52,8 +52,8 @@ impl View {
         pages
     }
 
-    /// Makes all pages right that lag and that nobody has touched (`Signal`), and says which. Everything
-    /// may be written, and the caller has the turn. Usable in the fault handler.
+    /// Brings all lagging pages up to date that no thread has touched (`Signal`), and returns them.
+    /// Everything may be written, and the caller has the turn. Usable in the fault handler.
     pub(in crate::view) fn apply_lagging(&self, made_right: impl Fn(u64)) {
         let (folded, snapshot) = self.unfolded();
         if folded >= snapshot {
@@ -75,9 +75,9 @@ impl View {
         self.apply(page, 0, self.made_aside(page));
     }
 
-    /// Makes a page right that nobody may touch yet (`Signal`), before anybody may: the memory may be
-    /// lent to other threads. Where the kernel does not allow that, it is made writable first. The caller
-    /// has the turn. Usable in the fault handler.
+    /// Brings a page up to date that no thread may touch yet (`Signal`), before any may: the memory may be
+    /// lent to other threads. If the kernel does not allow that, it is made writable first. The caller has
+    /// the turn. Usable in the fault handler.
     pub(in crate::view) fn make_right(&self, page: u64) -> std::io::Result<()> {
         let made = self.made_aside(page);
         let Some(memory) = &self.memory else {
@@ -103,7 +103,7 @@ impl View {
         self.folded.store(snapshot, Ordering::Relaxed);
     }
 
-    /// Whether there are such records on a page. May be wrongly true. The caller has the turn.
+    /// True if such records exist on a page. May be wrongly true. The caller has the turn.
     #[inline]
     pub fn is_unfolded(&self, page: u64) -> bool {
         let (folded, snapshot) = self.unfolded();
@@ -112,8 +112,8 @@ impl View {
     }
 
     /// A page as it was committed in the snapshot: the base page, a copy that stays as it is until the
-    /// transaction is over, or `scratch`. Whoever asks for many pages takes the turn before, where base
-    /// pages [lag](View::must_follow).
+    /// transaction is over, or `scratch`. A caller that asks for many pages takes the turn before, where
+    /// base pages [lag](View::must_follow).
     pub fn committed(&self, page: u64, scratch: &mut [u8; PAGE_SIZE]) -> *const u8 {
         let _turn = (self.must_follow() && !self.turns.is_mine()).then(|| self.turn());
         self.committed_in_turn(page, scratch)
@@ -130,13 +130,13 @@ impl View {
         }
     }
 
-    /// A page as it was committed in the snapshot, made where nobody sees it. The caller has the turn,
-    /// and has put it in its place before it makes another.
+    /// A page as committed in the snapshot, made at a hidden place. The caller has the turn, and has put
+    /// it in its place before it makes another.
     pub(in crate::view) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
         let made = self.committed_in_turn(page, self.scratch.cast().as_ptr());
-        // SAFETY: a whole page. There are records that base pages may lack, so it is a copy or the
-        // scratch page, both used by who has the turn, or a base page that does not change while this
-        // snapshot runs.
+        // SAFETY: a whole page. Base pages may lack such records. So it is a copy or the scratch page,
+        // both used by the holder of the turn, or a base page that does not change while this snapshot
+        // runs.
         unsafe { &*made.cast() }
     }
 }
@@ -153,7 +153,7 @@ pub(super) fn own_memory() -> Option<OwnedFd> {
     }
     .ok()?;
     let tried = rustix::io::pwrite(&memory, &[1], page.addr() as u64);
-    // SAFETY: mapped just above, and nobody else's.
+    // SAFETY: mapped just above, and without another user.
     let _ = unsafe { rustix::mm::munmap(page, PAGE_SIZE) };
     tried.is_ok().then_some(memory)
 }

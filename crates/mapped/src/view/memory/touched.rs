@@ -34,17 +34,17 @@ impl View {
         unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
     }
 
-    /// Whether pages were touched (`Signal`).
+    /// True if pages were touched (`Signal`).
     pub fn has_touched(&self) -> bool {
         self.touched_count.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a page may be written without a fault (`Signal`).
+    /// True if a page may be written without a fault (`Signal`).
     pub fn is_writable(&self, page: u64) -> bool {
         self.writable.has(page)
     }
 
-    /// Whether a page may be read without a fault (`Signal`), as far as that was asked for one by one.
+    /// True if a page may be read without a fault (`Signal`), as far as that was requested one by one.
     pub fn is_readable(&self, page: u64) -> bool {
         self.readable.has(page)
     }

@@ -1,7 +1,7 @@
-//! Pages of a view that the file system of the shared memory has no memory for: nothing was ever committed to
-//! them, so they are zeroes, and the kernel, which would make the page in the file when it is first touched,
-//! sends SIGBUS instead. The view gets a page of zeroes of its own there, so that a full file system ends no
-//! program: what reads goes on, and what wrote there is told when it commits.
+//! Pages of a view for which the file system of the shared memory has no memory. Nothing was ever committed to
+//! them, so they are zeroes. The kernel, which would make the page in the file at its first touch, sends SIGBUS
+//! instead. The view gets a page of zeroes of its own there, so that a full file system ends no program.
+//! Readers continue, and a writer gets an error when it commits.
 //!
 //! Such a view is made anew before its next transaction.
 
@@ -28,7 +28,7 @@ impl View {
             return false;
         };
         let supplied = match self.region.has_memory(page) {
-            // Somebody gave some back meanwhile, or else it is damaged.
+            // Another process freed some meanwhile, or else it is damaged.
             true => self.try_again(page),
             false => self.show_zeroes(page).is_ok(),
         };
@@ -67,22 +67,21 @@ impl View {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let place = self.page(page).cast();
         // SAFETY: the page is in our reservation, and stays readable, and writable if it was: no reference into
-        // it becomes invalid. What is replaced held nothing but zeroes: the file has no memory for the page, so
-        // that nothing was committed to it. Only if memory was given back since that was looked at can another
-        // thread have got to the file's page meanwhile, and it only read: a thread that writes in a view is
-        // alone in it.
+        // it becomes invalid. The replaced page held nothing but zeroes: the file has no memory for the page,
+        // so that nothing was committed to it. Another thread can have got the file's page meanwhile only if
+        // memory was freed since that look, and it only read: a thread that writes in a view is alone in it.
         unsafe { rustix::mm::mmap_anonymous(place, PAGE_SIZE, rights, flags) }?;
         Ok(())
     }
 
-    /// Whether a page was found to have no memory, and still is what it was then.
+    /// True if a page was found to have no memory, and is unchanged since.
     pub(super) fn is_unbacked(&self, page: u64) -> bool {
         self.has_unbacked.load(Ordering::Relaxed)
             && self.unbacked.has(page)
             && self.region.sequence(page).load(Ordering::Relaxed) == 0
     }
 
-    /// What stands in a page without memory.
+    /// The content of a page without memory.
     pub(super) fn zeroes() -> *const u8 {
         ZEROES.0.as_ptr()
     }
@@ -94,7 +93,7 @@ impl View {
         }
         let rights = match self.kind {
             ViewKind::Explicit => ProtFlags::READ | ProtFlags::WRITE,
-            // Whoever drops pages makes them inaccessible, too.
+            // Dropping pages makes them inaccessible, too.
             _ => ProtFlags::empty(),
         };
         let (file, at) = self.region.backing();
