@@ -1,7 +1,6 @@
-//! Which pages operations may name: those of the areas that users declared, those of tables that are in
-//! use, and no others. The pages of the catalogue and of the undo area, and those of tables that were
-//! never used, are the log's owner's: they are refused, so that the locks on pages are all that it takes
-//! to touch a page safely.
+//! The pages that operations may name: those of the areas that users declared, those of tables that are in use,
+//! and no others. The pages of the catalogue and of the undo area, and those of tables that were never used,
+//! are the log's owner's. They are refused, so that the locks on pages suffice to touch a page safely.
 
 use crate::pages::{Area, Stop};
 use crate::records::memory::TableMemory;
@@ -26,7 +25,7 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// What the catalogue says now.
+    /// The areas of the present catalogue.
     pub fn new(catalogue: &Catalogue, tables: &IntegerMap<u16, Arc<TableMemory>>) -> Areas {
         let mut areas = Areas {
             pages: catalogue.pages,
@@ -43,7 +42,7 @@ impl Areas {
             areas.extents.push(users.then(Vec::new));
         }
         for &(number, mut extent) in &catalogue.extents {
-            // What is free is nobody's.
+            // Free extents have no owner.
             let Some(Some(extents)) = areas.extents.get_mut(usize::from(number)) else {
                 continue;
             };
@@ -60,7 +59,7 @@ impl Areas {
             let (from, to) = (extent.first_page.0, extent.first_page.0 + extent.pages);
             areas.runs.push((from, to));
         }
-        // Pages that were another table's before stand between others.
+        // Pages that were another table's before are between others.
         areas.runs.sort_unstable();
         areas.runs.dedup_by(|next, run| {
             let follows = run.1 == next.0;
@@ -96,23 +95,23 @@ impl Areas {
         })
     }
 
-    /// What is in memory of a table.
+    /// The memory of a table.
     pub fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
         self.tables.get(&area.0).cloned()
     }
 
-    /// What is in memory of all tables.
+    /// The memory of all tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableMemory>> {
         self.tables.values()
     }
 
-    /// How many pages an area has.
+    /// The number of an area's pages.
     pub fn pages_of(&self, area: Area) -> Result<u64, Stop> {
         let last = self.extents_of(area)?.last();
         Ok(last.map_or(0, |(first, extent)| first + extent.pages))
     }
 
-    /// Whether a page belongs to a user's area.
+    /// Checks that a page belongs to a user's area.
     #[inline]
     pub fn check(&self, page: PageId) -> Result<(), Stop> {
         let nth = self.runs.partition_point(|(_, to)| *to <= page.0);

@@ -1,10 +1,8 @@
-//! What a subtransaction has changed so far: which ranges of which pages, and what stood there
-//! before.
+//! The changes of a subtransaction so far: the ranges of pages, and the bytes before.
 //!
-//! The before-images of unfinished subtransactions are kept in memory and nowhere else (DASDBS paper,
-//! section 2, "Ensuring Subtransaction Atomicity"); nothing of a subtransaction reaches the log
-//! before its end (no steal). They are byte ranges, not pages: an update of a field costs its own
-//! length.
+//! The before-images of unfinished subtransactions are only in memory (DASDBS paper, section 2,
+//! "Ensuring Subtransaction Atomicity"). Nothing of a subtransaction reaches the log before its end
+//! (no steal). They are byte ranges, not pages: an update of a field costs its own length.
 
 use sardonyx_storage::page::PageId;
 use std::ops::Range;
@@ -14,7 +12,7 @@ use std::ops::Range;
 pub(crate) struct Changes {
     steps: Vec<Step>,
     before: Vec<u8>,
-    /// Steps before the last mark: they say nothing of what stood there at the mark.
+    /// Steps before the last mark: they do not show the bytes at the mark.
     marked: usize,
 }
 
@@ -24,7 +22,7 @@ struct Step {
     page: PageId,
     start: u16,
     length: u16,
-    /// Where in `before` the old bytes start.
+    /// The start of the old bytes in `before`.
     before: u32,
 }
 
@@ -72,7 +70,7 @@ impl Changes {
         self.before.len() + self.steps.len() * size_of::<Step>()
     }
 
-    /// Whether nothing has changed.
+    /// True if nothing has changed.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -111,7 +109,7 @@ impl Changes {
         self.marked = 0;
     }
 
-    /// What has changed, each byte once, by page and place. `into` is emptied first.
+    /// The changed bytes, each once, by page and place. `into` is emptied first.
     pub fn ranges(&self, into: &mut Vec<Changed>) {
         into.clear();
         into.extend(self.steps.iter().map(|step| {
@@ -128,8 +126,8 @@ impl Changes {
 /// Ranges with so few bytes between them become one: a redo record's head takes as many.
 const GAP_BYTES: usize = 8;
 
-/// Sorts ranges, and makes one of those that overlap, touch, or almost do. What was between them did
-/// not change; it does no harm in the log, as the page is locked or its changes are written together.
+/// Sorts ranges, and makes one of those that overlap, touch, or almost do. The bytes between did not
+/// change. They do no harm in the log, as the page is locked or its changes are written together.
 pub(crate) fn merge(ranges: &mut Vec<Changed>) {
     if ranges.len() > 1 {
         ranges.sort_unstable_by_key(|changed| (changed.page, changed.range.start));

@@ -1,9 +1,9 @@
 //! Bounded counters that many transactions change at once (escrow).
 //!
 //! No matrix of lock modes is enough for a stock that must not fall below zero: whether a withdrawal
-//! commutes with what others did depends on how much is there. A counter is therefore changed under
-//! a lock that goes with itself, [`ADD`], and a *reservation*: the change is admitted if the counter
-//! stays within its bounds whichever of the running transactions commit and abort. If it depends on
+//! commutes with what others did depends on how much is there. A counter is therefore changed under a
+//! lock that is compatible with itself, [`ADD`], and a *reservation*. The change is admitted if the
+//! counter stays within its bounds for every outcome of the running transactions. If it depends on
 //! them, the change waits for one to end; if it can never be, it fails. A transaction counts with its
 //! own changes. Reading the value exactly excludes changing it ([`READ`]).
 //!
@@ -76,7 +76,7 @@ impl Counter {
         Counter { area, number }
     }
 
-    /// What is locked.
+    /// The locked object.
     pub fn object(self) -> u64 {
         // Areas are few, counters fewer than 2^48.
         u64::from(self.area.0) << 48 ^ self.number
@@ -107,7 +107,7 @@ impl Counter {
 /// A counter's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct State {
-    /// What it counts.
+    /// Its value.
     pub value: i64,
     /// The least that it may be.
     pub low: i64,
@@ -140,7 +140,7 @@ impl State {
 pub struct Add {
     /// The counter.
     pub counter: Counter,
-    /// How much.
+    /// The amount.
     pub change: i64,
 }
 
@@ -203,7 +203,7 @@ impl Recorded for Add {
 pub struct Set {
     /// The counter.
     pub counter: Counter,
-    /// What it becomes.
+    /// The new state.
     pub state: State,
 }
 

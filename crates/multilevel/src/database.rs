@@ -110,7 +110,7 @@ impl Database {
         let mut ready = match ready {
             Ok(ready) => ready,
             Err(error) => {
-                // What is not sealed never will be: nobody is to wait for it.
+                // Unsealed records never will be sealed: no caller may wait for them.
                 commit.poison(LogError::Closed);
                 return Err(error);
             }
@@ -173,9 +173,9 @@ impl Database {
     /// name. If the table's columns are stored, the type's fields are compared with them.
     ///
     /// # Errors
-    /// If something else has its name, or it has other columns (the error shows both sides); if it has more than rows
-    /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions, declared
-    /// types, or columns that were added; or there is no more room.
+    /// Errors: something else has its name, or it has other columns (the error shows both sides). It has more than rows
+    /// ([`TableError::BeyondRecords`](sardonyx_rows::TableError::BeyondRecords)): indexes, references, conditions,
+    /// declared types, or added columns. Or the database has no more room.
     pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;
         let mut unit_log = self.shared.unit_log()?;
@@ -233,8 +233,8 @@ impl Database {
         self.begin_as(None)
     }
 
-    /// Begins a transaction in place of one that was aborted to end a deadlock, as old as that was:
-    /// so it becomes the oldest some day and is not chosen again.
+    /// Begins a transaction in place of one that was aborted to end a deadlock, with the age of that one. So it
+    /// eventually becomes the oldest and is not chosen again.
     pub fn begin_again(&self, age: u64) -> Transaction<'_> {
         self.begin_as(Some(age))
     }
@@ -321,7 +321,7 @@ impl Database {
         Ok(self.shared.pen.flush()?)
     }
 
-    /// What the engine did since the database was opened; nothing, in a forked child.
+    /// The engine's counts since the database was opened; zeroes, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
         let Ok(unit_log) = shared.unit_log() else {
@@ -338,7 +338,7 @@ impl Database {
         }
     }
 
-    /// Who waits for whom now; nobody, in a forked child.
+    /// The present waits; none, in a forked child.
     pub fn waiting(&self) -> Vec<Waiting> {
         if self.shared.is_forked() {
             return Vec::new();
@@ -346,12 +346,12 @@ impl Database {
         self.shared.locks.waiting()
     }
 
-    /// What recovery did when the database was opened: the redo pass.
+    /// The redo pass of recovery when the database was opened.
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
     }
 
-    /// What recovery did when the database was opened: the undo pass.
+    /// The undo pass of recovery when the database was opened.
     pub fn undone(&self) -> Undone {
         self.undone
     }
@@ -373,7 +373,7 @@ impl Database {
         self.shared.check_process()?;
         let own = self.supervisor.is_own_thread();
         let mut open = match own {
-            // Whoever has it may wait for this thread.
+            // Its holder may wait for this thread.
             true => self.open.try_lock().ok_or(DatabaseError::Closing)?,
             false => self.open.lock(),
         };
@@ -393,8 +393,7 @@ impl Database {
     }
 }
 
-/// Ends a database that nobody holds any more. The lock is given back with the engine, when its threads
-/// have ended.
+/// Ends a database that has no more handles. The lock is given back with the engine, when its threads have ended.
 fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     engine.begin_to_close();
     let outcome = mark_end(shared);
@@ -403,7 +402,7 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
     if shared.check().is_ok() {
-        // Transactions that are still there are told; what failed before is told as it was.
+        // Remaining transactions get the error; an earlier failure stays.
         shared.closed.store(true, Ordering::Relaxed);
         shared.pen.log().poison(LogError::Closed);
     }
@@ -423,7 +422,7 @@ fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
 }
 
 impl Drop for Database {
-    /// Closes cleanly if nobody did; errors are lost, so call [`Database::close`] to see them.
+    /// Closes cleanly unless it was closed; errors are lost, so call [`Database::close`] to see them.
     fn drop(&mut self) {
         if self.shared.check_process().is_err() {
             // All that there is of it here is memory, with locks that may be taken for ever.
@@ -431,7 +430,7 @@ impl Drop for Database {
             drop(self.open.try_lock().and_then(|mut open| open.take()));
             return;
         }
-        // It was told where it was found.
+        // It was reported where it was found.
         let _ = self.close();
     }
 }

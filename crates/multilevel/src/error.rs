@@ -1,4 +1,4 @@
-//! What can go wrong with a multi-level transaction.
+//! Errors of a multi-level transaction.
 
 use crate::index::IndexError;
 use crate::pages::Stop;
@@ -34,14 +34,14 @@ pub enum DatabaseError {
     /// No more memory for pages.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What there is of pages is kept for undoing the transactions that run.
+    /// The remaining pages are kept for undoing the running transactions.
     #[error(
         "the page store is full: {pages} pages of its {limit_bytes} bytes are kept for undoing \
          transactions; delete something, end transactions that run, or raise `memory_bytes_max` when \
          opening the database"
     )]
     Reserved {
-        /// How many are kept.
+        /// The number of kept pages.
         pages: u64,
         /// The limit on all pages, in bytes.
         limit_bytes: u64,
@@ -53,9 +53,9 @@ pub enum DatabaseError {
          do less in one, or raise `memory_bytes_max` when opening the database"
     )]
     CannotUndo {
-        /// What undoing it may take.
+        /// The number that undoing it may take.
         pages: u64,
-        /// What is reserved for others.
+        /// The number reserved for others.
         reserved: u64,
         /// The limit on all pages, in bytes.
         limit_bytes: u64,
@@ -63,7 +63,7 @@ pub enum DatabaseError {
     /// The checkpointer failed.
     #[error("{reason}")]
     Checkpoint {
-        /// How.
+        /// The way.
         reason: String,
     },
     /// It was closed by code that one of the engine's own threads runs.
@@ -114,7 +114,7 @@ pub enum DatabaseError {
          `GroupLimits::transaction_bytes` when opening the database"
     )]
     TooLarge {
-        /// What they take.
+        /// The bytes that they take.
         bytes: usize,
         /// The limit: half of `GroupLimits::transaction_bytes`.
         limit: usize,
@@ -125,7 +125,7 @@ pub enum DatabaseError {
          before, or after"
     )]
     Nested,
-    /// What was asked for cannot be had.
+    /// The request cannot be met.
     #[error("{reason}")]
     Refused {
         /// Why.
@@ -183,9 +183,9 @@ pub enum CallError<E: Error + 'static> {
     /// The operation changed more than the log takes at once, or its inverse is too long.
     #[error("an operation's {what} takes {bytes} bytes of log, the limit is {limit}")]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: &'static str,
-        /// How large it is.
+        /// Its size.
         bytes: usize,
         /// The limit.
         limit: usize,
@@ -243,8 +243,7 @@ pub enum CommitError {
     /// It was chosen to end a deadlock, and has been aborted.
     #[error("the transaction was chosen to end a deadlock and has been aborted: run it again")]
     Deadlock,
-    /// The log failed. Whether the transaction is committed is known when the database is opened
-    /// again (I7).
+    /// The log failed. The next opening of the database shows if the transaction is committed (I7).
     #[error("it is unknown whether the transaction is committed: {0}")]
     Unknown(#[source] LogError),
     /// The engine cannot go on; the transaction is not committed.

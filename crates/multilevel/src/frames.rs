@@ -3,21 +3,20 @@
 //! Borrowing cannot say who may touch which page here; locks do. All `unsafe` of the crate is in this
 //! module and where it is called, and each call argues by one of these rights:
 //!
-//! - **Reader.** The caller holds a page lock on the page, shared or exclusive, for as long as the
-//!   reference lives. Nobody writes to the page meanwhile.
+//! - **Reader.** The caller holds a page lock on the page, shared or exclusive, for as long as the reference lives. No
+//!   thread writes to the page meanwhile.
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
-//! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of
-//!   the catalogue, of the undo area and of the engine's own tables, and those of tables that are not in use
-//!   yet, which no operation can name; and it may read a page that has completed, unwritten changes and no writer now, because a
-//!   writer takes the pen before its first change of such a page.
+//! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of the
+//!   catalogue, of the undo area and of the engine's own tables, and those of tables that are not in use yet, which no
+//!   operation can name. It may read a page that has completed, unwritten changes and no writer now, because a writer
+//!   takes the pen before its first change of such a page.
 //!
-//! **Snapshots.** A subtransaction changes pages in place before it has ended, so a snapshot is not all that
-//! stands in the pages, but what stands there without the subtransactions that had not ended: whoever ends
-//! gives the pages as they were before it ([`Frames::keep_before`]) to the snapshots that were taken since,
-//! while it has the pen and its pages. A reader reads a page of which there is no copy only while nobody
-//! writes to it, so it finds what the snapshot shows: what changed it since, and ended, has kept a copy, and
-//! what did not end was undone.
+//! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present content
+//! of the pages, but that without the unfinished subtransactions. An ending one gives the pages as they were before it
+//! ([`Frames::keep_before`]) to the snapshots that were taken since, while it has the pen and its pages. A reader reads
+//! a page without a copy only while no thread writes to it, so it finds the snapshot's content: later changes that
+//! ended have kept a copy, and those that did not end were undone.
 
 use crate::changes::Changes;
 use crate::pages::Page;
@@ -123,9 +122,9 @@ impl Frames {
         }
     }
 
-    /// With a single level: what a snapshot shows of a page: the copy of it that the snapshot has, or what it
-    /// is without the transaction that changes it and has not ended, or what stands there, while nobody
-    /// begins to change it. `read` reads it in the snapshot.
+    /// With a single level: the snapshot's content of a page. It is the snapshot's copy, or the page without the
+    /// unfinished transaction that changes it, or the present content, while no thread begins to change it. `read`
+    /// reads it in the snapshot.
     pub fn read_before<E>(
         &self,
         page: PageId,
@@ -140,7 +139,7 @@ impl Frames {
         }
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     #[inline]
     pub fn pages(&self) -> u64 {
         self.pages.load(Ordering::Acquire)
@@ -169,8 +168,8 @@ impl Frames {
     #[inline]
     pub unsafe fn page(&self, page: PageId) -> &Page {
         assert!(page.0 < self.pages(), "page {page} is not there");
-        // SAFETY: the page is within the store's committed memory, whose bytes are initialised; the
-        // caller has the right that nobody writes to it meanwhile.
+        // SAFETY: the page is within the store's committed memory, whose bytes are initialised; by the caller's right,
+        // it is not written meanwhile.
         unsafe {
             self.base
                 .add(page.0 as usize * PAGE_SIZE)
@@ -197,8 +196,8 @@ impl Frames {
             range.start <= range.end && range.end <= PAGE_SIZE,
             "{range:?} is not in a page"
         );
-        // SAFETY: the range is within the store's committed memory, whose bytes are initialised; the
-        // caller has the right that nobody else touches the page meanwhile.
+        // SAFETY: the range is within the store's committed memory, whose bytes are initialised; by the caller's right,
+        // no other thread touches the page meanwhile.
         unsafe {
             let first = self.base.add(page.0 as usize * PAGE_SIZE + range.start);
             std::slice::from_raw_parts_mut(first.as_ptr(), range.len())

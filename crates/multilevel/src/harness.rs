@@ -3,10 +3,10 @@
 //!
 //! # What a matrix promises
 //!
-//! Let transaction T1 have executed the operation *a*, so that it holds *a*'s locks, and let T2 ask for
-//! *b*. If each lock of *b* is admitted beside the locks of *a* (held, requested), T2 executes *b* now. What
-//! happens afterwards is up to both; so the entry promises all of this, for every state *s* in which
-//! *a* and then *b* may come to be executed:
+//! Let transaction T1 have executed the operation *a*, so that it holds *a*'s locks, and let T2 ask for *b*. If
+//! each lock of *b* is admitted beside the locks of *a* (held, requested), T2 executes *b* now. The following
+//! is up to both. So the entry promises all of this, for every state *s* in which *a* and then *b* may come to
+//! be executed:
 //!
 //! 1. *Order.* Both may commit, T2 first, and other locks may force T1 behind T2: then they must look as
 //!    if T2 had run before T1. So *b* and then *a*, from *s*, give the same results and the same
@@ -17,44 +17,44 @@
 //! 3. If T2 aborts while T1 does not, b⁻¹ follows *b* and nothing has to be said that is not said of
 //!    *b* alone (after *a*). If both do, in either order, *s* is there again: *a*, *b*, a⁻¹, b⁻¹.
 //!
-//! Where *a*'s success makes *b* succeed, this is not symmetric. An account has 0; *a* deposits 100; *b*
-//! withdraws 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the
-//! account is below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a*
-//! the withdrawal, that has succeeded: *b*, the deposit, succeeds with it and without it, and
-//! withdrawing succeeds after it, too. A deposit may be admitted beside a withdrawal. But then T1's
-//! next withdrawal is the later one of the two, and has to be asked for, though T1 has the mode: the lock
-//! room grants a held mode again without a question only if the matrix would admit it beside
-//! everything that it has admitted ([`covers`](sardonyx_lock::Compatibility::covers)).
+//! If *a*'s success makes *b* succeed, this is not symmetric. An account has 0; *a* deposits 100; *b* withdraws
+//! 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the account is
+//! below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a* the
+//! withdrawal, that has succeeded: *b*, the deposit, succeeds with it and without it, and withdrawing succeeds
+//! after it, too. A deposit may be admitted beside a withdrawal. But then T1's next withdrawal is the later one
+//! of the two, and has to be requested, though T1 has the mode. The lock room grants a held mode again without
+//! a question only if the matrix would admit it beside everything that it has admitted
+//! ([`covers`](sardonyx_lock::Compatibility::covers)).
 //!
-//! An operation that fails tells its caller something as well: a withdrawal that was refused for lack
-//! of money does not go with a deposit, since after the deposit it would not be refused. If that shall be
-//! so, it takes a stronger lock before it fails, by [`Pages::lock`](crate::Pages::lock). If it shall not be
-//! so, since "refused" only has to have been true when it was said, see [`Failures`].
+//! An operation that fails reveals state to its caller as well. A withdrawal that was refused for lack of money
+//! is not compatible with a deposit, since after the deposit it would not be refused. If that shall be so, it
+//! takes a stronger lock before it fails, by [`Pages::lock`](crate::Pages::lock). If it shall not be so, since
+//! "refused" only has to have been true when it was said, see [`Failures`].
 //!
 //! # What is checked
 //!
 //! From random states, which random operations lead to:
 //!
-//! - every operation by itself: that it does the same again ([`Check::Repeatable`]), that its inverse,
-//!   read from its bytes, restores the state ([`Check::Undo`]), is registered and
-//!   written as it is read ([`Check::WrittenDown`]), and needs no lock that the operation did not take
-//!   ([`Check::LocksOfInverse`]): a compensation does not ask, so that it never waits;
-//! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the
-//!   two really asked for, declared or while they ran, and with reservations admitted by the
-//!   escrow rule of the engine; also where T2 has the locks of an operation before *a*;
+//! - every operation by itself. It does the same again ([`Check::Repeatable`]). Its inverse, read from its
+//!   bytes, restores the state ([`Check::Undo`]), is registered and written as it is read
+//!   ([`Check::WrittenDown`]), and needs no lock that the operation did not take ([`Check::LocksOfInverse`]): a
+//!   compensation requests none, so that it never waits;
+//! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the two
+//!   really requested, declared or while they ran. Reservations are admitted by the escrow rule of the engine;
+//!   also where T2 has the locks of an operation before *a*;
 //! - histories of several transactions ([`Check::Serializable`]).
 //!
-//! Reservations keep a quantity within its bounds whoever commits and aborts. They are promises of
-//! transactions: one that adds 4 and takes 2 has reserved 2, and another may be admitted that would,
-//! run before it, have left no room for the 4. The harness looks at bounds where transactions end.
+//! Reservations keep a quantity within its bounds for every outcome of the transactions. They are promises of
+//! transactions. One that adds 4 and takes 2 has reserved 2, and another may be admitted that would, run before
+//! it, have left no room for the 4. The harness looks at bounds where transactions end.
 //!
 //! That an operation that failed leaves nothing is the engine's business, and the harness does it as
 //! the engine does. So is that siblings within one transaction, which share its locks, make sense
 //! in any order: that is theirs to know.
 //!
-//! Two states are equal if all bytes are, unless the harness is told what else counts
-//! ([`Harness::comparing`]): an index compares its entries, as there are many trees for the same ones. Then
-//! no operation may behave differently, or lock anything else, in states that compare equal.
+//! Two states are equal if all bytes are, unless the harness has another comparison ([`Harness::comparing`]):
+//! an index compares its entries, as many trees have the same ones. Then no operation may behave differently,
+//! or lock anything else, in states that compare equal.
 //!
 //! # Example
 //!
@@ -164,10 +164,10 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the failure of an operation tells.
+/// The meaning of an operation's failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failures {
-    /// What its error says: the same operation must fail with the same words.
+    /// Its error's text: the same operation must fail with the same words.
     Compared,
     /// That it failed, not why.
     Alike,
@@ -176,7 +176,7 @@ pub enum Failures {
     Ignored,
 }
 
-/// What the checks go by.
+/// The rules of the checks.
 struct Rules<S> {
     build: Box<dyn Fn(&mut PlainPages)>,
     compare: Box<dyn Fn(&mut PlainPages) -> S>,
@@ -232,8 +232,8 @@ impl Harness<Contents> {
 }
 
 impl<S: PartialEq + Debug + 'static> Harness<S> {
-    /// Registers an operation that may be an inverse, as a database does. Those of the ready types
-    /// are known.
+    /// Registers an operation that may be an inverse, as a database does. Those of the ready types are
+    /// registered.
     pub fn register<O>(mut self) -> Self
     where
         O: Recorded + Debug + 'static,
@@ -272,20 +272,19 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
         }
     }
 
-    /// What failures tell (default: [`Failures::Compared`]).
+    /// The meaning of failures (default: [`Failures::Compared`]).
     pub fn failures(mut self, failures: Failures) -> Self {
         self.rules.failures = failures;
         self
     }
 
-    /// How many states, and a quarter of how many histories (default: proptest's, 256 or
-    /// `PROPTEST_CASES`).
+    /// The number of states, and a quarter of that of histories (default: proptest's, 256 or `PROPTEST_CASES`).
     pub fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
     }
 
-    /// Where chance begins (default: 0). The same seed finds the same.
+    /// The seed (default: 0). The same seed finds the same.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

@@ -1,4 +1,4 @@
-//! What a user can do about an error of this crate: the kind of each.
+//! The user's remedies for an error of this crate: the kind of each.
 
 use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
 use crate::index::IndexError;

@@ -1,6 +1,6 @@
-//! Whether the calling thread is executing an operation. One that called an operation of a
-//! transaction would wait for pages that it holds itself, and nobody would find that out: to the
-//! lock manager the two are strangers, of which one is merely slow.
+//! The mark of a thread that is executing an operation. A thread that called an operation of a
+//! transaction would wait for pages that it holds itself, without detection: to the lock manager
+//! the two are strangers, of which one is merely slow.
 
 #[cfg(not(shuttle))]
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 #[cfg(not(shuttle))]
 thread_local!(static EXECUTING: Cell<bool> = const { Cell::new(false) });
 
-/// Whether the calling thread is executing an operation.
+/// True if the calling thread is executing an operation.
 #[cfg(not(shuttle))]
 #[inline]
 pub(crate) fn is_executing() -> bool {
@@ -30,13 +30,13 @@ pub(crate) fn executing<T>(execute: impl FnOnce() -> T) -> T {
     execute()
 }
 
-/// In a model all threads are one and cannot be told apart.
+/// In a model all threads are one and cannot be distinguished.
 #[cfg(shuttle)]
 pub(crate) fn is_executing() -> bool {
     false
 }
 
-/// In a model all threads are one and cannot be told apart.
+/// In a model all threads are one and cannot be distinguished.
 #[cfg(shuttle)]
 pub(crate) fn executing<T>(execute: impl FnOnce() -> T) -> T {
     execute()

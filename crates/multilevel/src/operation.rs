@@ -1,9 +1,8 @@
 //! Operations on objects: what a user of multi-level transactions defines.
 //!
-//! An operation is a value. It says which objects it locks and in which modes (L1), does its work on
-//! pages, and, from its result, names the operation that undoes it. That *inverse* is data, never a
-//! closure: it is kept in the database until the transaction has ended and is executed after a crash
-//! by a program that only knows its name and its bytes.
+//! An operation is a value. It says which objects it locks and in which modes (L1), does its work on pages, and, from
+//! its result, names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the database
+//! until the transaction has ended, and executed after a crash by a program that only knows its name and its bytes.
 //!
 //! Source: DASDBS paper, sections 1 and 2 (semantic locks, undo log records at the object level).
 
@@ -12,8 +11,7 @@ use sardonyx_lock::{LockSpace, Mode};
 use smallvec::SmallVec;
 use std::error::Error;
 
-/// An operation on objects: a subtransaction of whoever calls it. It takes effect whole or not at
-/// all.
+/// An operation on objects: a subtransaction of its caller. It takes effect whole or not at all.
 ///
 /// ```
 /// use sardonyx_multilevel::{
@@ -58,7 +56,7 @@ use std::error::Error;
 /// # Ok::<_, Stop>(())
 /// ```
 pub trait Operation {
-    /// What it gives back.
+    /// Its result.
     type Output;
 
     /// Why it may fail. It is undone then, alone; its transaction goes on.
@@ -71,9 +69,8 @@ pub trait Operation {
         let _ = locks;
     }
 
-    /// Does the work. It may be called again, after everything it did was undone, if it was the
-    /// victim of a deadlock or had to wait for an object: it must not keep anything outside of the
-    /// pages.
+    /// Does the work. It may be called again, after all its effects were undone, if it was the victim of a deadlock or
+    /// had to wait for an object. It must not keep anything outside of the pages.
     ///
     /// # Errors
     /// The operation's own, and every [`Stop`] of the pages, to be passed on.
@@ -93,8 +90,8 @@ pub trait Operation {
         Ok((output, inverse))
     }
 
-    /// What undoes it, given what it gave back; `None` if there is nothing to undo. It needs no lock
-    /// that the operation did not have, and must succeed as long as the transaction has those locks.
+    /// Its inverse, given its result; `None` if nothing is to be undone. It needs no lock that the operation did not
+    /// have, and must succeed as long as the transaction has those locks.
     fn inverse(&self, output: &Self::Output) -> Option<Inverse> {
         let _ = output;
         None

@@ -1,4 +1,4 @@
-//! How to open a database for multi-level transactions.
+//! The options of opening a database for multi-level transactions.
 
 use crate::database::Database;
 use crate::error::DatabaseError;
@@ -12,7 +12,7 @@ use sardonyx_storage::engine::StorageOptions;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How to open a database.
+/// The options of opening a database.
 #[derive(Debug, Default)]
 pub struct Options {
     pub(crate) storage: StorageOptions,
@@ -33,13 +33,13 @@ impl Options {
         Self::default()
     }
 
-    /// How transactions lock pages and write the log.
+    /// The strategy by which transactions lock pages and write the log.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// What of a changed page goes to the log.
+    /// The part of a changed page that goes to the log.
     pub fn page_log(mut self, page_log: PageLog) -> Self {
         self.page_log = page_log;
         self
@@ -51,14 +51,14 @@ impl Options {
         self
     }
 
-    /// Which transaction is aborted to end a deadlock. Only the default, the youngest, promises that one
+    /// The transaction to abort to end a deadlock. Only the default, the youngest, promises that one
     /// that [`Database::run`] runs again commits some day.
     pub fn victims(mut self, rule: VictimRule) -> Self {
         self.victims = rule;
         self
     }
 
-    /// How long [`Database::run`] waits before it runs a transaction again that was aborted to end a
+    /// The pause of [`Database::run`] before it runs a transaction again that was aborted to end a
     /// deadlock. By default not at all.
     pub fn restart_delay(mut self, delay: RestartDelay) -> Self {
         self.restart_delay = delay;

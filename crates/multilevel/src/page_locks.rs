@@ -7,7 +7,7 @@ use sardonyx_storage::page::PageId;
 /// So many are looked through; more are looked up.
 const LOOKED_THROUGH_MAX: usize = 16;
 
-/// How a page is held.
+/// The hold of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum PageLock {
     /// Locked shared.
@@ -36,7 +36,7 @@ impl PageLocks {
         }
     }
 
-    /// How a page is held.
+    /// The hold of a page.
     #[inline]
     pub fn get(&self, page: PageId) -> Option<PageLock> {
         self.place(page).map(|place| self.pages[place].1)

@@ -1,4 +1,4 @@
-//! What an operation sees of the database: pages to read and write, objects to lock.
+//! An operation's view of the database: pages to read and write, objects to lock.
 //!
 //! It is a trait, so that the same operation runs in a transaction of the engine, in its recovery,
 //! and on plain pages in a test ([`crate::PlainPages`]).
@@ -41,8 +41,8 @@ pub struct Area(pub u16);
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
-    /// What was done is undone and the operation is executed again: it was the victim of a
-    /// deadlock over pages, or had to wait for an object.
+    /// The effects are undone and the operation is executed again: it was the victim of a deadlock over pages, or had
+    /// to wait for an object.
     #[error("the operation has to be executed again")]
     Restart,
     /// The transaction was chosen to end a deadlock.
@@ -75,7 +75,7 @@ pub enum Stop {
     /// A change of a bounded quantity that could not be admitted whatever other transactions do.
     #[error("a quantity of {value} cannot change by {change} and stay within {low} to {high}")]
     Bounds {
-        /// What it is now.
+        /// Its present value.
         value: i64,
         /// The change.
         change: i64,
@@ -93,7 +93,7 @@ pub enum Stop {
     /// There are no more pages to be had, or no more log.
     #[error("{reason}")]
     Full {
-        /// What is full, and what to do.
+        /// The full thing, and the remedy.
         reason: String,
     },
 }
@@ -102,9 +102,9 @@ pub enum Stop {
 /// the running transactions commit and abort (escrow).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// What the quantity is now, with the changes of all transactions, ended or not.
+    /// The present value of the quantity, with the changes of all transactions, ended or not.
     pub value: i64,
-    /// What is to be added.
+    /// The change to add.
     pub change: i64,
     /// The least that it may be.
     pub low: i64,
@@ -120,7 +120,7 @@ pub trait Pages {
     /// [`Stop::NoPage`] beyond the area's end, [`Stop::NoArea`].
     fn page(&self, area: Area, index: u64) -> Result<PageId, Stop>;
 
-    /// How many pages an area has.
+    /// The number of an area's pages.
     ///
     /// # Errors
     /// [`Stop::NoArea`].
@@ -133,10 +133,10 @@ pub trait Pages {
     /// [`Stop::Full`].
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop>;
 
-    /// Says that the operation's inverse may make areas grow, by so many pages more together. They are
-    /// reserved until the transaction ends, so that undoing it cannot fail for want of them: where
-    /// there are not so many, the operation fails when it ends, without effect. An inverse that grows an
-    /// area and did not say so takes what happens to be there.
+    /// Says that the operation's inverse may make areas grow, by so many pages more together. They are reserved until
+    /// the transaction ends, so that undoing it cannot fail for want of them. If so many do not exist, the operation
+    /// fails when it ends, without effect. An inverse that grows an area and did not say so takes what happens to be
+    /// there.
     fn inverse_may_take(&mut self, pages: u64) {
         let _ = pages;
     }
@@ -173,15 +173,15 @@ pub trait Pages {
         self.lock(space, object, mode)
     }
 
-    /// Whether a page may yet be put back as it was before it was first changed here: by this operation
-    /// or, with a single level, by its transaction.
+    /// True if a page may yet be restored to its state before its first change here: by this operation or, with a
+    /// single level, by its transaction.
     #[doc(hidden)]
     fn is_changed(&self, page: PageId) -> bool {
         let _ = page;
         true
     }
 
-    /// What is in memory of a table; `None` if it is none, or there are no tables here.
+    /// The memory of a table; `None` if it is none, or the database has no tables.
     #[doc(hidden)]
     fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
         let _ = area;
@@ -196,8 +196,8 @@ pub trait Pages {
         Ok(None)
     }
 
-    /// The modes of an object that the transaction holds; `None` if that cannot be told, and then
-    /// the operation has to reckon with any.
+    /// The modes of an object that the transaction holds; `None` if that is unknown, and then the operation has to
+    /// reckon with any.
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {
         let _ = (space, object);
         None

@@ -40,7 +40,7 @@ use sardonyx_storage::store::PageStore;
 use sardonyx_table::read_schemas;
 use std::sync::Arc;
 
-/// What the undo pass did.
+/// The counts of the undo pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Undone {

@@ -24,7 +24,7 @@ pub(crate) struct Registry {
 }
 
 impl Default for Registry {
-    /// Those of the ready types.
+    /// The operations of the ready types.
     fn default() -> Self {
         let mut registry = Registry {
             operations: HashMap::new(),

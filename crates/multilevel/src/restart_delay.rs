@@ -1,4 +1,4 @@
-//! How long a transaction that was the victim of a deadlock waits before it is run again.
+//! The pause of a transaction that was the victim of a deadlock before it is run again.
 //!
 //! A victim that begins again at once meets the same transactions in the same places. Under
 //! [`VictimRule::Youngest`](sardonyx_lock::VictimRule::Youngest) that does no harm; where those who close

@@ -1,4 +1,4 @@
-//! What the threads of a database share: pages, locks, and the pen.
+//! The parts that the threads of a database share: pages, locks, and the pen.
 
 use crate::areas::Areas;
 use crate::error::DatabaseError;
@@ -18,7 +18,7 @@ use sardonyx_storage::page::PageId;
 use sardonyx_storage::pen::{LetGo, Pen};
 use std::sync::Arc;
 
-/// What all threads share.
+/// The parts that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub frames: Arc<Frames>,
@@ -79,7 +79,7 @@ impl Shared {
         areas
     }
 
-    /// Whether the log is sound (I7).
+    /// Checks that the log is sound (I7).
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
         match self.pen.log().check() {
@@ -95,8 +95,8 @@ impl Shared {
         self.transactions.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Whether this is a child of the process that opened the database. Asked before any lock is taken:
-    /// the child has those that other threads held, and nobody gives them back.
+    /// True in a child of the process that opened the database. Asked before any lock is taken: the child has those
+    /// that other threads held, and they are never released.
     #[inline]
     pub fn is_forked(&self) -> bool {
         !self.pen.log().process().is_current()
@@ -111,7 +111,7 @@ impl Shared {
     pub fn grow(&self, area: Area, pages: u64, growth: Growth) -> Result<Arc<Areas>, Stop> {
         self.check()?;
         let mut unit_log = self.unit_log()?;
-        // Under the pen, so that nobody else grows it meanwhile.
+        // Under the pen, so that no other thread grows it meanwhile.
         let areas = self.areas();
         if areas.pages_of(area)? >= pages {
             return Ok(areas);
@@ -144,7 +144,7 @@ impl Shared {
         Ok((areas.page(table.area, used)?, areas))
     }
 
-    /// Lets go of the pen and waits until a group is durable.
+    /// Releases the pen and waits until a group is durable.
     pub fn force(&self, unit_log: UnitLog<'_>, group: u64) -> Result<(), LogError> {
         self.force_after(unit_log.let_go_to_force(), group)
     }

@@ -1,21 +1,21 @@
-//! A snapshot: what all transactions that had committed by one moment did, and nothing of any other, to be
-//! read from any thread for as long as one likes, while transactions go on.
+//! A snapshot: the effects of all transactions that had committed by one moment, and nothing of any other, to
+//! be read from any thread for any time, while transactions continue.
 //!
 //! It is what recovery would make of that moment. Under the pen, which is held for some microseconds, the
-//! pages are frozen as the operations that had ended left them ([`crate::frames`]), and the inverses of those
-//! whose transactions go on are noted. Without it these inverses are executed in the reverse order of the
-//! ends, as the undo pass does, on copies of the pages that are the snapshot's own (`view`). Nobody waits for
-//! that, and it waits for nobody's transaction: a page that an operation is at work on is read when the
-//! operation has ended.
+//! pages are frozen as the ended operations left them ([`crate::frames`]), and the inverses of the operations
+//! of running transactions are noted. Without it these inverses are executed in the reverse order of the
+//! ends, as the undo pass does, on copies of the pages that are the snapshot's own (`view`). No transaction
+//! waits for that, and it waits for none: a page that an operation is at work on is read when the operation
+//! has ended.
 //!
 //! *Why it is of one commit.* Locks on objects are kept until transactions end, so the order of their ends is
-//! one in which they could have run one after another. Ends are in the log's order, and the snapshot stands
-//! between two of them. What went on then is undone by inverses that commute with whatever others did on the
-//! same objects since, as at a crash there. With a single level there are no inverses, and none are needed:
-//! pages are frozen as they were before the transactions that go on.
+//! one in which they could have run one after another. Ends are in the log's order, and the snapshot is
+//! between two of them. The inverses that undo running work commute with later operations of others on the
+//! same objects, as at a crash there. With a single level there are no inverses, and none are needed: pages
+//! are frozen as they were before the transactions that go on.
 //!
-//! What was committed is on stable storage when the snapshot is there. Invariant: what it shows depends on
-//! nothing that happens later, but that it may be ended, and then it says so.
+//! Commits are on stable storage when the snapshot exists. Invariant: what it shows depends on nothing that
+//! happens later, but that it may be ended, and then it says so.
 
 mod copies;
 mod records;
@@ -52,11 +52,11 @@ struct State {
     private: Private,
 }
 
-/// What there was when it was taken.
+/// The state when it was taken.
 #[derive(Debug)]
 struct Frozen {
     shared: Arc<Shared>,
-    /// Whether pages are an operation's until it ends, or else a transaction's.
+    /// True if pages are an operation's until it ends, or else a transaction's.
     two_levels: bool,
     pages: Arc<PageSnapshot>,
     areas: Arc<Areas>,
@@ -108,7 +108,7 @@ impl Snapshot {
             .expect("it is there until it is dropped")
     }
 
-    /// Executes an operation on it. What it reads is kept in memory until it ends.
+    /// Executes an operation on it. The pages that it reads are kept in memory until it ends.
     ///
     /// # Errors
     /// [`CallError::Failed`] with the operation's own error: of [`Stop::SnapshotEnded`] if the snapshot was
@@ -140,7 +140,7 @@ impl Snapshot {
         Records::new(self, table)
     }
 
-    /// Whether it was ended: every read says so, but for those that touch nothing which changed.
+    /// True if it was ended: every read says so, except those that touch nothing changed.
     pub fn is_ended(&self) -> bool {
         let frozen = &self.state().frozen;
         frozen.pages.is_ended() || frozen.tables.values().any(|table| table.check().is_err())

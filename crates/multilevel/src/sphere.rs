@@ -1,18 +1,17 @@
 //! Persistence spheres: what must be written together, when writing is deferred to the end of the
 //! transaction (DASDBS paper, section 2).
 //!
-//! A subtransaction lets go of its page locks when it ends, so that before it is written another
-//! one may have changed its pages again, or read them and changed others. To write one of the two
-//! without the other would break it in half. Its *persistence sphere* is therefore the pages it
-//! modified, together with the spheres of all subtransactions that it shares a page with and of
-//! those that read one of its pages after its end. At the end of a transaction the spheres of its
-//! subtransactions are written as one atomic unit; they may carry subtransactions of transactions
-//! that still run, with their undo entries.
+//! A subtransaction releases its page locks when it ends. So before it is written another one may have
+//! changed its pages again, or read them and changed others. To write one of the two without the other
+//! would break it in half. Its *persistence sphere* is therefore the pages it modified, together with the
+//! spheres of all subtransactions that it shares a page with, and of those that read one of its pages
+//! after its end. At the end of a transaction the spheres of its subtransactions are written as one atomic
+//! unit; they may carry subtransactions of transactions that still run, with their undo entries.
 //!
-//! [`Spheres`] is the bookkeeping and nothing else: no threads, no clock, no I/O. The engine calls
-//! it under one mutex. It is a union-find over the completed subtransactions that are not yet
-//! written, with the members of each sphere in a ring, so that joining two spheres is a few loads
-//! and stores whatever their sizes.
+//! [`Spheres`] is the bookkeeping and nothing else: no threads, no clock, no I/O. The engine calls it
+//! under one mutex. It is a union-find over the completed subtransactions that are not yet written. The
+//! members of each sphere are in a ring, so that joining two spheres is a few loads and stores at any
+//! sizes.
 //!
 //! # Invariants
 //!
@@ -22,26 +21,26 @@
 //!   subtransactions that modified one page are in one sphere: pages of different spheres are
 //!   disjoint. Hence each page has one entry, made by the first that modified it since it was last
 //!   written.
-//! - A subtransaction is in the sphere of every dirty page that it read. The pages are given at its
-//!   end, and that is exact: it kept them locked from its first read, so whoever modified them and
-//!   is complete now was complete before that read; if it has been written meanwhile, it is before
-//!   this one in the log anyway.
+//! - A subtransaction is in the sphere of every dirty page that it read. The pages are given at its end,
+//!   and that is exact. It kept them locked from its first read, so a modifying one that is complete now
+//!   was complete before that read. If that one has been written meanwhile, it is before this one in the
+//!   log anyway.
 //! - Memory is bounded by what is unwritten; a taken subtransaction costs nothing more.
 //!
 //! # Frozen while being written
 //!
 //! The DASDBS paper must keep a sphere from growing while it is being written. Here [`Spheres::take`] ends
-//! the sphere: its pages are clean from then on, and whoever changes one later begins another. That
-//! is right if, and only if, units are appended to *one ordered log in the order in which they were
-//! taken*, which whoever takes them ensures by appending before it lets go of the mutex, or in any
-//! other way. Then the later one is never in the log without the earlier one.
+//! the sphere: its pages are clean from then on, and a later change of one begins another. That is right
+//! if, and only if, units are appended to *one ordered log in the order in which they were taken*. The
+//! taking thread ensures that by appending before it releases the mutex, or in any other way. Then the
+//! later one is never in the log without the earlier one.
 //!
 //! # What needs no sphere
 //!
-//! A subtransaction that modified nothing. Nothing of it is written; and what it saw of an unwritten
-//! subtransaction of another running transaction its own transaction cannot depend on, since its L1
-//! locks admit only operations that commute with it. (It does matter what an *update* subtransaction
-//! only read: it may have found there, for instance after a split, where to write.)
+//! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on
+//! its view of an unwritten subtransaction of another running transaction, since its L1 locks admit only
+//! operations that commute with it. (It does matter what an *update* subtransaction only read: it may have
+//! found there, for instance after a split, where to write.)
 //!
 //! # Compensations
 //!
@@ -72,12 +71,12 @@ impl SubtransactionNumber {
     }
 }
 
-/// What came of the end of a subtransaction.
+/// The result of the end of a subtransaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completed {
     /// Its number.
     pub number: SubtransactionNumber,
-    /// How many pages its sphere has now. One that grows too large is better written at once
+    /// The present number of its sphere's pages. One that grows too large is better written at once
     /// ([`Spheres::take`]): unbounded, spheres percolate into a single one.
     pub pages_in_sphere: usize,
 }
@@ -93,7 +92,7 @@ pub struct Taken<S> {
 }
 
 impl<S> Taken<S> {
-    /// Whether there is nothing to be written.
+    /// True if nothing is to be written.
     pub fn is_empty(&self) -> bool {
         self.subtransactions.is_empty()
     }
@@ -104,9 +103,9 @@ impl<S> Taken<S> {
 pub struct Sphere {
     /// One of its subtransactions, to take it by.
     pub member: SubtransactionNumber,
-    /// How many pages it has.
+    /// Its number of pages.
     pub pages: usize,
-    /// How many subtransactions.
+    /// Its number of subtransactions.
     pub subtransactions: usize,
 }
 
@@ -116,7 +115,7 @@ pub struct Sphere {
 pub struct Statistics {
     /// Completed subtransactions.
     pub subtransactions: u64,
-    /// How often two spheres became one.
+    /// The number of times that two spheres became one.
     pub merges: u64,
     /// Takings that were not empty.
     pub taken: u64,
@@ -144,7 +143,7 @@ struct Node<S> {
     pages: usize,
     /// The pages that were clean when this one modified them.
     first_modified: SmallVec<[PageId; 4]>,
-    /// What is kept for the engine; `None` where the node is free.
+    /// The engine's payload; `None` where the node is free.
     payload: Option<S>,
 }
 
@@ -241,13 +240,13 @@ impl<S> Spheres<S> {
         }
     }
 
-    /// Whether it has not been taken yet.
+    /// True if it has not been taken yet.
     pub fn is_unwritten(&self, number: SubtransactionNumber) -> bool {
         let node = self.nodes.get(number.slot as usize);
         node.is_some_and(|node| node.sequence == number.sequence && node.payload.is_some())
     }
 
-    /// Whether an unwritten subtransaction has modified the page.
+    /// True if an unwritten subtransaction has modified the page.
     pub fn is_dirty(&self, page: PageId) -> bool {
         self.dirty.contains_key(&page.0)
     }
@@ -280,7 +279,7 @@ impl<S> Spheres<S> {
         self.take(all)
     }
 
-    /// What is kept of each unwritten subtransaction, in no particular order. Takes time in their number.
+    /// The payloads of all unwritten subtransactions, in no particular order. Takes time in their number.
     pub fn payloads(&self) -> impl Iterator<Item = &S> {
         self.nodes.iter().filter_map(|node| node.payload.as_ref())
     }
@@ -310,27 +309,27 @@ impl<S> Spheres<S> {
         self.spheres().max_by_key(|sphere| sphere.pages)
     }
 
-    /// How many spheres there are.
+    /// The number of spheres.
     pub fn len(&self) -> usize {
         self.spheres
     }
 
-    /// Whether everything is written.
+    /// True if everything is written.
     pub fn is_empty(&self) -> bool {
         self.spheres == 0
     }
 
-    /// How many subtransactions are unwritten.
+    /// The number of unwritten subtransactions.
     pub fn unwritten(&self) -> usize {
         self.nodes.len() - self.free.len()
     }
 
-    /// How many pages are dirty.
+    /// The number of dirty pages.
     pub fn dirty_pages(&self) -> usize {
         self.dirty.len()
     }
 
-    /// What was done since the beginning.
+    /// The counts since the beginning.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }

@@ -1,4 +1,4 @@
-//! What the engine has done, in numbers.
+//! The engine's counts.
 
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_lock::LocksStatistics;
@@ -62,7 +62,7 @@ impl Counters {
     }
 }
 
-/// What the engine did since the database was opened.
+/// The engine's counts since the database was opened.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -83,15 +83,15 @@ pub struct Statistics {
     pub deadlocks: u64,
     /// Units appended to the log.
     pub units: u64,
-    /// How often somebody waited for the log to be forced, at the end of a subtransaction or a
+    /// The number of waits for the log to be forced, at the end of a subtransaction or a
     /// transaction. These are waits, not writes: with group commit several share one write, and some
-    /// writes nobody waits for. The DASDBS paper's log I/Os are `groups` of [`Statistics::log`].
+    /// writes are not waited for. The DASDBS paper's log I/Os are `groups` of [`Statistics::log`].
     pub forced: u64,
-    /// Of the units, those that somebody waited for.
+    /// Of the units, those that were waited for.
     pub forced_units: u64,
     /// Changed pages in all units together, as often as they are in one.
     pub pages_logged: u64,
-    /// Changed pages in the units that somebody waited for.
+    /// Changed pages in the units that were waited for.
     pub pages_in_forced: u64,
     /// The most changed pages in one unit.
     pub unit_pages_max: u64,

@@ -13,10 +13,9 @@
 //! EOS is the end of a subtransaction, EOT that of a transaction. A *unit* is what the log keeps whole
 //! or not at all: redo records, undo entries and the ends of transactions together.
 //!
-//! What a strategy does beside the others stands in a module of its own, behind one trait,
-//! `Protocol`: `single_level`, `forced`, `spheres`, `ordered`. A transaction asks its protocol at its
-//! four moments: before the first change of a page, at the end of an operation, at the end of a
-//! compensation, and at its own end.
+//! Each strategy's own part is a module, behind one trait, `Protocol`: `single_level`, `forced`, `spheres`, `ordered`.
+//! A transaction calls its protocol at four moments: before the first change of a page, at the end of an operation, at
+//! the end of a compensation, and at its own end.
 //!
 //! Source: DASDBS paper, section 3.1 (Figure 5), and section 4: the prefix flush of one ordered log is
 //! its "emulation of ARIES".
@@ -39,7 +38,7 @@ use sardonyx_storage::page::PageId;
 use std::fmt;
 use std::sync::Arc;
 
-/// How transactions lock pages and write the log. It is chosen at each opening; the format on disk is
+/// The strategy by which transactions lock pages and write the log. It is chosen at each opening; the format on disk is
 /// the same for all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Strategy {
@@ -52,15 +51,15 @@ pub enum Strategy {
     /// S2/PS: two-level transactions, writing deferred to the end of the transaction by means of
     /// persistence spheres.
     PersistenceSpheres {
-        /// A sphere that grows beyond so many pages is written at once, without anybody waiting for
-        /// it. So are all spheres when they are a quarter of the largest unit together, so that
-        /// whatever spheres a transaction ends with fit into one unit.
+        /// A sphere that grows beyond so many pages is written at once, without waiting for it. So are all spheres when
+        /// they are a quarter of the largest unit together, so that whatever spheres a transaction ends with fit into
+        /// one unit.
         pages_max: usize,
     },
-    /// Two-level transactions on one ordered log: a subtransaction is appended when it ends and
-    /// becomes durable when somebody's end of transaction, or a full group, takes the log so far to
-    /// the disk. The default: it writes more bytes than spheres do where transactions change the
-    /// same pages, but byte ranges are small, and nothing has to be kept track of.
+    /// Two-level transactions on one ordered log. A subtransaction is appended when it ends, and becomes durable when a
+    /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more bytes
+    /// than spheres do where transactions change the same pages, but byte ranges are small, and nothing has to be kept
+    /// track of.
     #[default]
     OrderedLog,
 }
@@ -79,7 +78,7 @@ impl Strategy {
         }
     }
 
-    /// What transactions do under it.
+    /// Its protocol for transactions.
     pub(crate) fn protocol(self) -> Box<dyn Protocol> {
         match self {
             Strategy::SingleLevel => Box::new(single_level::SingleLevel),
@@ -92,7 +91,7 @@ impl Strategy {
     }
 }
 
-/// What of a changed page goes to the log.
+/// The part of a changed page that goes to the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PageLog {
     /// The whole page, as in the DASDBS paper (the DB Cache method).
@@ -106,9 +105,8 @@ pub enum PageLog {
 /// [`Strategy::SingleLevel`], on pages).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Release {
-    /// When its end is in the log, before that is durable. Whoever then reads what it wrote stands
-    /// behind it in the log and so is never durable without it; one that only reads waits until what
-    /// it read is durable.
+    /// When its end is in the log, before that is durable. A transaction that then reads its writes is behind it in the
+    /// log, and so is never durable without it. One that only reads waits until the data that it read is durable.
     #[default]
     Appended,
     /// When it is durable, as usual.
@@ -136,10 +134,10 @@ fn check_size(
     Err(DatabaseError::TooLarge { bytes, limit })
 }
 
-/// What a strategy does at the moments of a transaction.
+/// The acts of a strategy at the moments of a transaction.
 pub(crate) trait Protocol: fmt::Debug + Send + Sync {
-    /// Whether pages are an operation's until it ends, and objects the transaction's until that ends.
-    /// If not, pages are the transaction's, and it has neither locks on objects nor inverses.
+    /// True if pages are an operation's until it ends, and objects the transaction's until that ends. If not, pages are
+    /// the transaction's, and it has neither locks on objects nor inverses.
     fn has_two_levels(&self) -> bool {
         true
     }

@@ -1,11 +1,11 @@
 //! A subtransaction: the pages and locks of one execution of an operation.
 //!
-//! Every page is locked when it is first touched (L0) and stays so until the subtransaction has
-//! ended; every change keeps the bytes that it replaces, so that all can be taken back. Waiting for a
-//! page, it holds the pages that it has; a cycle of such waiting is ended by taking one of them back
-//! and executing it again. Waiting for an *object* it holds no page: it is taken back first and
-//! executed again when it has the object. So no page is ever locked longer than an operation takes,
-//! and no cycle crosses the levels (the lock room would find one that did).
+//! Every page is locked when it is first touched (L0) and stays so until the subtransaction has ended. Every
+//! change keeps the bytes that it replaces, so that all can be undone. Waiting for a page, it holds the pages
+//! that it has; a cycle of such waiting is ended by taking one of them back and executing it again. Waiting for
+//! an *object* it holds no page: it is taken back first and executed again when it has the object. So no page
+//! is ever locked longer than an operation takes, and no cycle crosses the levels (the lock room would find one
+//! that did).
 //!
 //! Source: DASDBS paper, section 2.
 
@@ -45,8 +45,8 @@ pub(crate) struct Subtransaction<'d> {
     /// The holder has the locks on objects; the waiter, which is the subtransaction or, with a single
     /// level, its transaction, those on pages.
     asker: Asker,
-    /// Whether it asks for locks on objects. A single-level transaction has its pages to itself; a
-    /// compensation has the locks that it needs already.
+    /// True if it requests locks on objects. A single-level transaction has its pages to itself; a compensation
+    /// has the locks that it needs already.
     locks_objects: bool,
     locked: &'d ObjectLocks,
     areas: RefCell<Arc<Areas>>,
@@ -89,22 +89,22 @@ impl<'d> Subtransaction<'d> {
         self.verdict.get()
     }
 
-    /// How many pages its inverse may take.
+    /// The number of pages that its inverse may take.
     pub fn inverse_pages(&self) -> u64 {
         self.inverse_pages
     }
 
-    /// Whether anything was changed since the workspace was new.
+    /// True if anything was changed since the workspace was new.
     pub fn has_changed(&self) -> bool {
         !self.workspace.changes.is_empty()
     }
 
-    /// Whether it changed something, and nothing was changed since the workspace was new before.
+    /// True if it changed something, and nothing was changed since the workspace was new before.
     pub fn is_first_to_change(&self) -> bool {
         self.begin == Mark::default() && self.has_changed()
     }
 
-    /// What was changed since the workspace was new.
+    /// The changes since the workspace was new.
     pub fn changed(&mut self) -> &[Changed] {
         self.workspace.changed()
     }
@@ -119,7 +119,7 @@ impl<'d> Subtransaction<'d> {
         self.transaction
     }
 
-    /// Whether the locks on its pages are its own, and not its transaction's.
+    /// True if the locks on its pages are its own, and not its transaction's.
     fn has_own_pages(&self) -> bool {
         self.asker.waiter != self.asker.holder
     }
@@ -148,7 +148,7 @@ impl<'d> Subtransaction<'d> {
         drop(held);
         let locks = &self.shared.locks;
         for (space, object, change) in self.workspace.reserved.drain(..) {
-            // What was admitted is no `i64::MIN`, or its opposite is one step off for a moment.
+            // The admitted change is not `i64::MIN`; otherwise its opposite is one step off for a moment.
             let back = change.saturating_neg();
             locks.adjust_reservation(self.asker.holder, space, object, back);
         }
@@ -199,7 +199,7 @@ impl<'d> Subtransaction<'d> {
     #[inline]
     fn hold(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
         if page.0 & KEYS_AS_PAGES != 0 {
-            // Such a number stands for a key; no area has it.
+            // Such a number is that of a key; no area has it.
             self.areas.borrow().check(page)?;
         }
         self.hold_number(page, how)
@@ -295,8 +295,8 @@ impl Pages for Subtransaction<'_> {
     #[inline]
     fn read(&self, page: PageId) -> Result<&Page, Stop> {
         self.hold(page, PageLock::Shared)?;
-        // SAFETY: right of a reader: the page is locked until this subtransaction ends. It writes
-        // itself only through `&mut self`, when the reference is gone.
+        // SAFETY: right of a reader: the page is locked until this subtransaction ends. It writes itself only
+        // through `&mut self`, when the reference has ended.
         Ok(unsafe { self.shared.frames.page(page) })
     }
 
@@ -366,7 +366,7 @@ impl Pages for Subtransaction<'_> {
         if self.has_own_pages() {
             return self.lock(space, object, mode);
         }
-        // No page has such a number, so nobody can name what is locked here otherwise.
+        // No page has such a number, so this locked object cannot be named otherwise.
         let page = PageId(object | KEYS_AS_PAGES);
         let how = match change {
             true => PageLock::Exclusive,

@@ -1,7 +1,7 @@
 //! A transaction: a series of operations, each a subtransaction, committed or aborted together.
 //!
-//! Its locks on objects stay until its end (strict two-phase locking at L1); undo is by the inverses
-//! of its operations, in the reverse order of their ends, each executed as a compensating
+//! Its locks on objects stay until its end (strict two-phase locking at L1). The inverses of its
+//! operations undo it, in the reverse order of their ends, each executed as a compensating
 //! subtransaction. Operations may be called from several threads at once ([`Transaction::scope`]).
 //!
 //! Source: DASDBS paper, sections 1 and 2.
@@ -26,7 +26,7 @@ use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// What a transaction has locked at L1.
+/// A transaction's locks at L1.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectLocks {
     objects: Mutex<Vec<Resource>>,
@@ -58,7 +58,7 @@ pub(crate) struct Completed {
     pub sphere: Option<SubtransactionNumber>,
 }
 
-/// What a transaction has done so far.
+/// A transaction's progress.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Operations with inverses, in the order of their ends.
@@ -138,7 +138,7 @@ impl<'d> Transaction<'d> {
         self.age
     }
 
-    /// Whether it was chosen to end a deadlock, so that all that is left is to abort it.
+    /// True if it was chosen to end a deadlock, so that it can only be aborted.
     pub fn is_doomed(&self) -> bool {
         self.doomed.load(Ordering::Acquire)
     }
@@ -229,7 +229,7 @@ impl<'d> Transaction<'d> {
         )
     }
 
-    /// What it has done so far.
+    /// Its progress.
     pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock()
     }
@@ -276,7 +276,7 @@ impl<'d> Transaction<'d> {
                 self.release();
                 database.force_after(let_go, group)
             }
-            // What it read was durable when it was unlocked.
+            // The data that it read was durable when it was unlocked.
             Release::Durable if !wrote => {
                 drop(unit_log);
                 self.release();
@@ -312,7 +312,7 @@ impl<'d> Transaction<'d> {
         self.restore_pages();
         if let Err(error) = self.compensate_all() {
             if self.database.check().is_err() {
-                // Nobody should wait for ever; whoever sees what is left here cannot commit.
+                // No transaction should wait for ever; one that sees the remains here cannot commit.
                 self.release();
             }
             return Err(error);
@@ -323,7 +323,7 @@ impl<'d> Transaction<'d> {
         Ok(())
     }
 
-    /// Puts back what stood in the pages that are its own, with a single level.
+    /// Restores the pages that are its own, with a single level.
     fn restore_pages(&self) {
         let mut progress = self.progress();
         for workspace in &mut progress.workspaces {

@@ -1,13 +1,13 @@
 //! The log of units: where subtransactions and transactions end, under the pen ([`sardonyx_storage::pen`]).
 //!
-//! Who has it appends *units* to the group being filled: what the log calls a transaction, kept whole or not
-//! at all (I4). A unit carries the redo records of one or more subtransactions, their undo entries,
-//! and ends of transactions. Since all of them stand in one unit, an undo entry is durable if and only
-//! if its effect is, and nothing has to be forced before anything else.
+//! Its holder appends *units* to the group being filled: the log's transactions, kept whole or not at all (I4). A unit
+//! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. Since all of
+//! them are in one unit, an undo entry is durable if and only if its effect is, and nothing has to be forced before
+//! anything else.
 //!
-//! Whoever ends here still holds its page locks; so the order of units is an order in which the
-//! subtransactions could have run one after another, and every prefix of the log is a state that
-//! recovery can go on from: redo, then compensation of what has an undo entry.
+//! An ending subtransaction still holds its page locks. So the order of units is an order in which the subtransactions
+//! could have run one after another. Every prefix of the log is a state from which recovery can continue: redo, then
+//! compensation of the operations with undo entries.
 //!
 //! Source: DASDBS paper, section 2.
 
@@ -42,14 +42,14 @@ use std::sync::Arc;
 /// More than the records of a transaction's end take that changed nothing.
 const END_WITHOUT_WORK_BYTES: usize = 4096;
 
-/// More than the records of a value's place take beside the value: its head and where it goes on, that the place is taken,
-/// and for what the page is from now on.
+/// More than the records of a value's place take beside the value: its head and its continuation, the mark that the
+/// place is taken, and the page's new use.
 const PLACE_BYTES: usize = 96;
 
 /// Sequence numbers are reserved in the database so many at a time.
 const SEQUENCES_RESERVED: u64 = 1 << 40;
 
-/// What the holder of the pen knows of units: of the transactions that go on, and of the areas.
+/// The pen holder's knowledge of units: of the running transactions, and of the areas.
 #[derive(Debug)]
 pub(crate) struct Units {
     pub frames: Arc<Frames>,
@@ -89,8 +89,8 @@ struct StoreAndLog<'a> {
 
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
-        // SAFETY: right of the pen: only pages of the undo area, of the catalogue and of the engine's own
-        // tables come here, and those of tables that no operation can name yet.
+        // SAFETY: right of the pen. Only pages of the undo area, of the catalogue and of the engine's own tables come
+        // here, and those of tables that no operation can name yet.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         push(self.log.builder(), page, offset, bytes);
@@ -123,17 +123,16 @@ impl<'p> UnitLog<'p> {
         Ok(UnitLog(pen.take()?))
     }
 
-    /// Lets go of the pen: the caller will write, and wait for, what it appended.
+    /// Releases the pen: the caller will write, and wait for, its appended records.
     #[inline]
     pub fn let_go_to_force(self) -> LetGo<'p> {
         self.0.let_go_to_force()
     }
 
-    /// Makes sure that a unit with which something ends may be appended: the log is sound and has
-    /// room. What works first has asked [`UnitLog::admit_work`], which leaves a segment of the log for
-    /// that (I14).
-    /// In a log that is still small and was never made longer for work, nothing that worked can end: there
-    /// is little to append, and also a full disk must not refuse it.
+    /// Makes sure that a unit with which something ends may be appended: the log is sound and has room. New work has
+    /// asked [`UnitLog::admit_work`] before, which leaves a segment of the log for that (I14). In a log that is still
+    /// small and was never made longer for work, no working operation can end. Little is to be appended, and also a
+    /// full disk must not refuse it.
     #[inline]
     pub fn admit(&mut self) -> Result<(), DatabaseError> {
         self.admit_small(END_WITHOUT_WORK_BYTES, Admission::Whole)
@@ -175,13 +174,13 @@ impl<'p> UnitLog<'p> {
         self.admit_as(growth.admission())
     }
 
-    /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
-    /// transaction): half of what the log takes at once, so that what else belongs there fits.
+    /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a transaction):
+    /// half of the log's limit at once, so that the rest of the unit fits.
     pub fn change_bytes_max(&self) -> usize {
         self.0.log().limits().transaction_bytes / 2
     }
 
-    /// Whether these changes fit into a unit.
+    /// Checks that these changes fit into a unit.
     pub fn check_size(&self, changed: &[Changed]) -> Result<(), DatabaseError> {
         let (bytes, limit) = (self.log_bytes(changed), self.change_bytes_max());
         if bytes > limit {
@@ -198,9 +197,9 @@ impl<'p> UnitLog<'p> {
         }
     }
 
-    /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or pages
-    /// that its operation changed: so it is for places of records and their texts. Its unit must not be refused for its length
-    /// (I14).
+    /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or
+    /// pages that its operation changed. That holds for places of records and their texts. Its unit must not be refused
+    /// for its length (I14).
     pub fn put_back_bytes(&self, inverse: usize, pages: u64) -> usize {
         let pages = pages as usize;
         match self.page_log {
@@ -262,7 +261,7 @@ impl<'p> UnitLog<'p> {
         self.0.appending().builder().abort_transaction();
     }
 
-    /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
+    /// Makes an area have so many pages. A caller that then fails leaves it so.
     pub fn grow(&mut self, number: u16, pages: u64, growth: Growth) -> Result<(), DatabaseError> {
         if let Some(table) = self.tables.get(&number).cloned() {
             return self.grow_table(&table, pages, growth);
@@ -389,9 +388,9 @@ impl<'p> UnitLog<'p> {
         pages
     }
 
-    /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages.
-    /// Returns its sequence number and group. What the transaction's end needs of memory is there
-    /// then (I14): the chain of its slot has room to cancel all entries, and the pages are reserved.
+    /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages. Returns its sequence
+    /// number and group. The memory that the transaction's end needs is there then (I14): the chain of its slot has
+    /// room to cancel all entries, and the pages are reserved.
     pub fn end_of_subtransaction(
         &mut self,
         transaction: u64,
@@ -466,7 +465,7 @@ impl<'p> UnitLog<'p> {
         self.0.last_group()
     }
 
-    /// Whether the log knows a transaction.
+    /// True if the log knows a transaction.
     pub fn is_in_log(&self, transaction: u64) -> bool {
         self.slots.contains_key(&transaction)
     }
@@ -482,7 +481,7 @@ fn bytes_of(writes: &[Write]) -> usize {
     bytes.sum()
 }
 
-/// How many pages are among sorted changes.
+/// The number of pages among sorted changes.
 pub(crate) fn pages_of(changed: &[Changed]) -> u64 {
     let mut pages = 0;
     let mut last = None;

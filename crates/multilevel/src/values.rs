@@ -27,7 +27,7 @@ pub struct Values<T> {
 }
 
 impl<T: FromBytes + IntoBytes + Immutable> Values<T> {
-    /// How many are in a page.
+    /// The number in a page.
     pub const PER_PAGE: u64 = {
         assert!(
             size_of::<T>() > 0 && size_of::<T>() <= PAGE_SIZE,
@@ -151,13 +151,13 @@ macro_rules! recorded {
     };
 }
 
-/// What [`recorded!`](crate::recorded!) writes a field with.
+/// The write of a field by [`recorded!`](crate::recorded!).
 #[doc(hidden)]
 pub fn put<T: IntoBytes + Immutable>(field: &T, into: &mut Vec<u8>) {
     into.extend_from_slice(field.as_bytes());
 }
 
-/// What [`recorded!`](crate::recorded!) reads a field with.
+/// The read of a field by [`recorded!`](crate::recorded!).
 #[doc(hidden)]
 pub fn take<T: FromBytes>(bytes: &mut &[u8]) -> Option<T> {
     let (field, rest) = T::read_from_prefix(bytes).ok()?;

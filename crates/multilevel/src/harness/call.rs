@@ -6,7 +6,7 @@ use crate::pages::Pages;
 use std::fmt::{self, Debug};
 use std::rc::Rc;
 
-/// An operation to be tested, whatever its type. What a strategy for the harness makes.
+/// An operation to be tested, whatever its type. A strategy for the harness makes it.
 ///
 /// ```
 /// # use sardonyx_multilevel::{Area, Operation, Pages, Stop};
@@ -31,7 +31,7 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Call(Rc<dyn AnyOperation>);
 
-/// What an operation did, as far as it can be compared.
+/// The result of an operation, as far as it can be compared.
 #[derive(Clone)]
 pub(crate) struct Done {
     /// Its output, as `Debug` shows it.
@@ -44,7 +44,7 @@ trait AnyOperation {
     fn locks(&self, locks: &mut LockRequests);
     /// The error as text.
     fn execute(&self, pages: &mut dyn Pages) -> Result<Done, String>;
-    /// What is wrong with writing it down and reading it again.
+    /// Writes it down and reads it again; an error names the fault.
     fn round_trip(&self) -> Result<(), String>;
 }
 
@@ -55,7 +55,7 @@ struct Any<O>(O);
 struct Written<O>(O);
 
 impl Call {
-    /// Of an operation. What it gives back is compared as `Debug` shows it.
+    /// Of an operation. Its output is compared in the form of `Debug`.
     pub fn of<O>(operation: O) -> Call
     where
         O: Operation + Debug + 'static,
@@ -171,7 +171,7 @@ pub(crate) fn decode<O: Recorded + Debug + 'static>(bytes: &[u8]) -> Result<Inve
     Ok(Inverting(Box::new(operation)))
 }
 
-/// An operation that was read from its bytes, to be executed as an inverse: its output is nobody's.
+/// An operation that was read from its bytes, to be executed as an inverse: its output is not used.
 pub(crate) struct Inverting(Box<dyn AnyInverse>);
 
 trait AnyInverse {

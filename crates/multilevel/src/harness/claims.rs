@@ -1,8 +1,8 @@
-//! What executions ask for, and who holds what.
+//! The requests of executions, and the held locks.
 //!
-//! Locks are granted as the engine grants them: by the matrix, beside what other transactions hold,
-//! without a question where a mode held covers the one wanted; reservations by the lock room's own
-//! escrow rule.
+//! Locks are granted as the engine grants them: by the matrix, beside the locks of other transactions,
+//! without a question where a held mode covers the wanted one. Reservations are granted by the lock
+//! room's own escrow rule.
 
 use sardonyx_lock::{Admission, LockSpace, Mode, Modes, Quantity, Reservations};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl Claims {
         other.taken.iter().find(|wanted| !covered(wanted)).copied()
     }
 
-    /// What is reserved of a quantity, all in all.
+    /// The total reservation of a quantity.
     pub fn net(&self, of: &Reserved) -> i128 {
         let same = |other: &&Reserved| {
             (other.space.number(), other.object) == (of.space.number(), of.object)
@@ -83,7 +83,7 @@ impl fmt::Display for Claims {
     }
 }
 
-/// Who holds what.
+/// The held locks.
 #[derive(Default)]
 pub(crate) struct Held {
     locks: BTreeMap<(u64, u64), BTreeMap<Holder, Modes>>,
@@ -94,9 +94,9 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// By nobody, to execute again what was admitted before: the bounds of a quantity are kept by
-    /// transactions as a whole. One that goes up and down again may, at another time, pass a bound
-    /// in between, and nobody sees it.
+    /// Without a holder, to execute again operations admitted before: transactions as a whole keep the
+    /// bounds of a quantity. One that goes up and down again may, at another time, pass a bound in
+    /// between, without an effect on others.
     pub fn admitted_before() -> Held {
         Held {
             admitted: Some(BTreeMap::new()),
@@ -104,7 +104,7 @@ impl Held {
         }
     }
 
-    /// Which quantity is out of its bounds in the end.
+    /// The quantity that is out of its bounds in the end.
     pub fn out_of_bounds(&mut self) -> Option<String> {
         let mut ended = std::mem::take(self.admitted.as_mut()?).into_values();
         let broken = ended.find(|end| !(end.low..=end.high).contains(&end.value))?;
@@ -160,7 +160,7 @@ impl Held {
         of.or_default().adjust(holder, change);
     }
 
-    /// What a transaction holds of an object.
+    /// A transaction's modes of an object.
     pub fn modes(&self, holder: Holder, space: &LockSpace, object: u64) -> Modes {
         let of = self.locks.get(&(space.number(), object));
         let modes = of.and_then(|of| of.get(&holder));

@@ -6,7 +6,7 @@ use sardonyx_storage::page::PAGE_SIZE;
 use std::fmt;
 
 /// Every byte of every area. Pages of zeroes at an area's end do not count: an area that has grown
-/// stays so, even if whoever grew it is undone.
+/// stays so, even if the growing operation is undone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Contents {
     areas: Vec<Vec<Page>>,
@@ -67,7 +67,7 @@ impl fmt::Debug for Contents {
     }
 }
 
-/// Where words of 8 bytes are not all zeroes, joined.
+/// The places where words of 8 bytes are not all zeroes, joined.
 fn runs(page: &Page) -> impl Iterator<Item = (usize, &[u8])> {
     let is_zero = |at: usize| page[at..at + 8] == [0; 8];
     let mut at = 0;

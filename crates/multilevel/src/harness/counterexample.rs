@@ -1,14 +1,14 @@
-//! What the harness found, told to a person.
+//! The harness's findings, for people.
 
 use std::fmt;
 
-/// What was looked at.
+/// The checked property.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Check {
     /// An operation, executed again in the same state, does the same.
     Repeatable,
-    /// What is written down is read as the same, and every inverse is registered.
+    /// A written operation is read as the same, and every inverse is registered.
     WrittenDown,
     /// An operation and then its inverse give the state before.
     Undo,
@@ -30,11 +30,11 @@ pub enum Check {
 /// story, in several lines.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Counterexample {
-    /// What was looked at.
+    /// The checked property.
     pub check: Check,
-    /// What is wrong, in one sentence.
+    /// The fault, in one sentence.
     pub what: String,
-    /// How it comes about: labels, and what is to be said of each.
+    /// Its history: labels, and a text for each.
     pub story: Vec<(String, String)>,
     /// The seed that finds it again.
     pub seed: u64,
@@ -83,20 +83,20 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// How much was looked at. A harness that never saw what it should prove has proved nothing, so look
+/// The number of checks. A harness that never saw what it should prove has proved nothing, so look
 /// at it: were there pairs that the locks admitted, were there inverses?
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Coverage {
     /// Operations executed alone.
     pub operations: u64,
-    /// Those of them that failed.
+    /// The failed ones.
     pub failed: u64,
-    /// Those that were undone by an inverse.
+    /// The ones undone by an inverse.
     pub undone: u64,
     /// Pairs of operations, in each order.
     pub pairs: u64,
-    /// Those of them that the locks admitted, and so were compared.
+    /// The ones that the locks admitted, and so were compared.
     pub admitted: u64,
     /// Transactions of histories that committed.
     pub committed: u64,

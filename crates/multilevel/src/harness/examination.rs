@@ -1,4 +1,5 @@
-//! What all checks do, and the checks of one operation by itself: from a given state, without chance.
+//! The common part of all checks, and the checks of one operation by itself: from a given state,
+//! without chance.
 
 use super::call::{Call, Inverting};
 use super::claims::{Claims, Held};
@@ -10,7 +11,7 @@ use crate::plain::PlainPages;
 use std::cell::RefCell;
 use std::fmt::Debug;
 
-/// Who executes what is executed alone, and the earlier of two.
+/// The executor of a single operation, and of the earlier of two.
 pub(super) const FIRST: usize = 1;
 
 /// States to begin with, rules to keep, and what was looked at.
@@ -26,7 +27,7 @@ pub(super) fn wrong<T>(found: Counterexample) -> Examined<T> {
 }
 
 impl<S: PartialEq + Debug> Examination<'_, S> {
-    /// What operations can see of a state.
+    /// The part of a state that operations can see.
     pub fn seen(&self, pages: &PlainPages) -> S {
         (self.rules.compare)(&mut pages.clone())
     }
@@ -35,12 +36,12 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         count(&mut self.coverage.borrow_mut());
     }
 
-    /// Executes an operation beside nobody.
+    /// Executes an operation alone.
     pub fn alone(&self, call: &Call, pages: &mut PlainPages) -> Execution {
         Recorder::execute(call, pages, &mut Held::default(), FIRST)
     }
 
-    /// Executes an operation beside nobody, of which is known how it ended elsewhere.
+    /// Executes an operation alone whose result elsewhere is known.
     pub fn again(&self, call: &Call, before: &Ended, pages: &mut PlainPages) -> Execution {
         let mut held = match before {
             Ended::Well(_) => Held::admitted_before(),
@@ -94,10 +95,10 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         Ok(())
     }
 
-    /// Whether two executions of one operation gave the same result.
+    /// True if two executions of one operation gave the same result.
     pub fn same(&self, one: &Ended, other: &Ended) -> bool {
         match (one, other) {
-            // Not the inverses: nobody sees them but who executes them.
+            // Not the inverses: only their executor sees them.
             (Ended::Well(one), Ended::Well(other)) => one.output == other.output,
             (Ended::Failed(one), Ended::Failed(other)) => {
                 self.rules.failures != Failures::Compared || one == other
@@ -106,7 +107,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         }
     }
 
-    /// Whether an execution says nothing that has to be true for anybody else.
+    /// True if an execution's result need not be true for any other.
     pub fn is_ignored(&self, ended: &Ended) -> bool {
         self.rules.failures == Failures::Ignored && matches!(ended, Ended::Failed(_))
     }
@@ -213,7 +214,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
     }
 }
 
-/// What an inverse claims beyond what its operation did.
+/// The claims of an inverse beyond those of its operation.
 fn excess(operation: &Claims, inverse: &Claims) -> Option<String> {
     if let Some(taken) = operation.uncovered(inverse) {
         return Some(taken.to_string());

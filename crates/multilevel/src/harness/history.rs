@@ -3,7 +3,7 @@
 //!
 //! Pairs say where a matrix is wrong, in the fewest words. But two that go together and two others
 //! that do need not make four that do, where what an operation locks depends on the state. Histories
-//! are the theorem itself: locks are kept to the end of the transaction, so the order of the ends is
+//! are the theorem itself. Locks are kept to the end of the transaction, so the order of the ends is
 //! a serial order that must explain every result and the state in the end.
 
 use super::call::Call;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::fmt::Debug;
 
-/// What a transaction does next.
+/// The next step of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// One of a few operations, which come again and again: so they meet.

@@ -10,14 +10,14 @@ use super::recorder::{Ended, Execution, Recorder};
 use crate::plain::PlainPages;
 use std::fmt::Debug;
 
-/// Who executes the later operation.
+/// The executor of the later operation.
 const SECOND: usize = 2;
 
 /// An operation `earlier`, of a transaction that runs, and an operation `later` of another.
 struct Pair<'p> {
     earlier: &'p Call,
     later: &'p Call,
-    /// What the other had executed before, and how that ended.
+    /// The earlier operation of the other, and its result.
     before: Option<String>,
     a: Execution,
     b: Execution,
@@ -28,7 +28,7 @@ struct Pair<'p> {
 }
 
 impl Pair<'_> {
-    /// What is told of every counterexample.
+    /// The common part of every counterexample.
     fn tell(&self, check: Check, what: &str) -> Counterexample {
         let mut found = Counterexample::new(check, what);
         if let Some(before) = &self.before {

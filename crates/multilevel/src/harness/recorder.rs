@@ -1,7 +1,7 @@
 //! Pages that record what an operation locks, and take back what it changed if it fails: what the
 //! engine does for a subtransaction, without the engine.
 //!
-//! Where the engine would wait, the operation is taken back and said to wait.
+//! Where the engine would wait, the operation is undone and reported as waiting.
 
 use super::call::{Call, Done, Inverting};
 use super::claims::{Claims, Held, Holder, Reserved, Taken};
@@ -12,7 +12,7 @@ use sardonyx_storage::page::PageId;
 use std::fmt;
 use std::ops::Range;
 
-/// How an execution ended.
+/// The result of an execution.
 #[derive(Clone)]
 pub(crate) enum Ended {
     Well(Done),
@@ -37,7 +37,7 @@ impl fmt::Display for Ended {
 pub(crate) struct Execution {
     pub ended: Ended,
     pub claims: Claims,
-    /// Whether it wrote anything: the engine keeps no inverse otherwise.
+    /// True if it wrote anything: the engine keeps no inverse otherwise.
     pub wrote: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Recorder<'a> {
     compensation: bool,
     claims: Claims,
     waits: Option<String>,
-    /// What stood where it wrote, in the order of its writes.
+    /// The earlier bytes at its writes, in the order of its writes.
     before: Vec<(PageId, usize, Vec<u8>)>,
 }
 

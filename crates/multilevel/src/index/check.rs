@@ -1,4 +1,4 @@
-//! Whether the pages of an area are a sound index, all of them.
+//! Checks that the pages of an area are a sound index, all of them.
 
 use super::error::{IndexError, damaged};
 use super::space::{Meta, ROOT, is_unused, next_free};
@@ -48,8 +48,8 @@ impl Met {
     }
 }
 
-/// Checks everything: headers, cells and dead bytes of all nodes; order of the keys within and
-/// between nodes; that every page used is reached exactly once, as a node or as a free page.
+/// Checks everything: headers, cells and dead bytes of all nodes, and the order of the keys within
+/// and between nodes. Every used page must be reached exactly once, as a node or as a free page.
 pub(super) fn check(pages: &dyn Pages, area: Area) -> Result<Shape, IndexError> {
     if pages.pages_of(area)? <= u64::from(ROOT) {
         return Ok(Shape::default());

@@ -35,9 +35,9 @@ pub enum IndexError {
     Damaged {
         /// The page's number in the database.
         page: PageId,
-        /// Where in the page.
+        /// The place in the page.
         offset: usize,
-        /// What was found there.
+        /// The content found there.
         what: &'static str,
     },
 }

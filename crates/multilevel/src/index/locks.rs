@@ -1,12 +1,12 @@
 //! The locks that make the index serializable: on keys, and on the gaps between them.
 //!
-//! An object is a key *k*, whether or not it is in the index; with a key that is there goes the gap
-//! below it, down to the next smaller key. One more object per index stands for its end, and the
-//! gap above the greatest key. Locks belong to transactions and are kept to their end. They are
-//! asked for while the leaves in question are locked (L0), to the end of the operation, so that
-//! nobody changes what the next key is meanwhile; if one has to be waited for, the operation is
-//! executed again afterwards and finds the next key anew. A lock on what is not the next key any
-//! more is kept and costs others a wait at most.
+//! An object is a key *k*, in the index or not; the gap below it, down to the next smaller key,
+//! belongs to an existing key. One more object per index is its end, and the gap above the greatest
+//! key. Locks belong to transactions and are kept to their end. They are requested while the leaves
+//! in question are locked (L0), to the end of the operation, so that the next key does not change
+//! meanwhile. If one has to be waited for, the operation is executed again afterwards and finds the
+//! next key anew. A lock on what is not the next key any more is kept and costs others a wait at
+//! most.
 //!
 //! # Modes
 //!
@@ -32,18 +32,18 @@
 //! | insert | | | | | | | |
 //! | merge | | × | × | | × | × | × |
 //!
-//! - *Exist* excludes *gap*: if the key goes (it was inserted and that is undone; it is deleted),
-//!   what was locked as the gap below it would be the lower part of the next key's gap, and nobody
-//!   would look for the lock there. It excludes *merge* for the same reason.
+//! - *Exist* excludes *gap*. If the key is removed (its insertion is undone; it is deleted), the
+//!   gap locked below it would be the lower part of the next key's gap, and no operation would look
+//!   for the lock there. It excludes *merge* for the same reason.
 //! - *Exist* admits *insert*, so that several transactions insert side by side, in any order of the
-//!   keys. The new key is locked itself; the intention is only there to meet readers of the gap,
-//!   and if the next key goes, nobody has to meet it any more.
+//!   keys. The new key is locked itself. The intention only meets readers of the gap, and if the
+//!   next key is removed, it need not meet them any more.
 //! - *Merge* excludes *gap* and *insert*: a key deleted in the gap comes back if that is undone,
-//!   and whoever read or split the gap would not have seen it. It excludes *merge*: the first key
+//!   and a reader or splitter of the gap would not have seen it. It excludes *merge*: the first key
 //!   to come back would cut the other's place off from the lock that protects it. It excludes
 //!   *exist*: the key that protects the place of a deleted one cannot go.
-//! - *Gap* admits *merge*: who has read the gap has seen nothing of what was below it. What goes
-//!   now belongs to the gap from now on, so who reads it again has to wait.
+//! - *Gap* admits *merge*: who has read the gap has seen nothing of what was below it. A key
+//!   removed now belongs to the gap from now on, so its next reader has to wait.
 //! - *Insert* excludes nothing once it is granted: the new key is there then, with a lock of its
 //!   own.
 //!
@@ -63,9 +63,9 @@
 //!
 //! # What waits all the same
 //!
-//! Two transactions that delete neighbours, or one that inserts beside what another has deleted:
-//! the lock on the next key stands for all that was deleted below it. And two that both look for a
-//! key, do not find it and then insert it are a deadlock: `Insert` and `Put` look themselves.
+//! Two transactions that delete neighbours, or one that inserts beside a key that another has
+//! deleted: the lock on the next key covers everything deleted below it. And two that both look for
+//! a key, do not find it and then insert it are a deadlock: `Insert` and `Put` look themselves.
 //!
 //! # Undo
 //!
@@ -93,7 +93,7 @@ pub const INSERT: Mode = Mode(5);
 /// Keys of the gap below the key go.
 pub const MERGE: Mode = Mode(6);
 
-/// Which modes go together; rows by held and columns by requested mode.
+/// The compatible modes; rows by held and columns by requested mode.
 pub const COMPATIBLE: [[bool; 7]; 7] = {
     const O: bool = true;
     const X: bool = false;
@@ -122,8 +122,8 @@ pub static INDEX_KEYS: LockSpace = LockSpace::new(
     ],
 );
 
-/// What stands for a key, or for the index's end. Two that are the same number by chance are locked
-/// together, which costs a wait at most; nobody can choose keys for which they are.
+/// The object of a key, or of the index's end. Two with the same number by chance are locked
+/// together, which costs a wait at most; such keys cannot be chosen by users.
 pub(crate) fn object(area: Area, key: Option<&[u8]>) -> u64 {
     let mut hasher = SecretState::default().build_hasher();
     hasher.write_u64(

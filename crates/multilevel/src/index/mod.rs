@@ -1,19 +1,17 @@
 //! An ordered index: a B+-tree whose keys and values are bytes, kept in an area of its own.
 //!
-//! Inserting, putting and deleting are operations with inverses, and the splits of the tree are a
-//! part of them: an operation is undone by another operation on the key, wherever in the tree it is
-//! by then. Between transactions there are locks on keys and gaps ([`locks`]), so that everything,
-//! scans included, is serializable; between operations there are the locks on pages that they
-//! touch, shared on inner nodes and, unless a node splits or becomes empty, exclusive only on one
-//! leaf.
+//! Inserting, putting and deleting are operations with inverses, and the splits of the tree are a part of them.
+//! An operation is undone by another operation on the key, at its place in the tree by then. Between
+//! transactions the locks are on keys and gaps ([`locks`]), so that everything, scans included, is
+//! serializable. Between operations they are on the touched pages, shared on inner nodes and, unless a node
+//! splits or becomes empty, exclusive only on one leaf.
 //!
-//! The parts, each with its own page of the story: [`locks`] who waits for whom;
-//! [`sardonyx_storage::tree`] the tree itself; `space` which pages are used; `operations` and `scan` what users
-//! call; `check` whether all is sound.
+//! The parts, each with its own page of the story: [`locks`], the waits; [`sardonyx_storage::tree`], the tree
+//! itself; `space`, the used pages; `operations` and `scan`, the calls of users; `check`, the soundness of all.
 //!
-//! Damaged pages are [`IndexError::Damaged`], with page and offset, never a panic and never an
-//! endless loop: every offset is checked where it is used, levels go down by one at each step, and
-//! the keys of a scan have to ascend.
+//! Damaged pages are [`IndexError::Damaged`], with page and offset, never a panic and never an endless loop.
+//! Every offset is checked at its use, levels go down by one at each step, and the keys of a scan have to
+//! ascend.
 //!
 //! Source: DASDBS paper, section 2 (locks on index keys, subtransactions that change several pages).
 

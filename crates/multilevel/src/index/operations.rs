@@ -53,7 +53,7 @@ pub struct Delete<'a> {
 }
 
 /// The inverse of the others: makes a key have a value, or none. It asks for no locks: only a
-/// transaction that has changed the key may execute it, to undo that. Where it puts a value back it
+/// transaction that has changed the key may execute it, to undo that. When it puts a value back it
 /// may need pages, as others may use the room of deleted entries; the operation that it undoes has
 /// reserved them ([`crate::Pages::inverse_may_take`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,7 +79,8 @@ fn check(key: &[u8], value: &[u8]) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Where a key is or belongs, in an index that has its first pages; the leaf locked to be written.
+/// The place of a key, existing or not, in an index that has its first pages; the leaf locked to be
+/// written.
 fn find_to_write(pages: &mut dyn Pages, area: Area, key: &[u8]) -> Result<Place, IndexError> {
     space::prepare(pages, area)?;
     if let Some(place) = find(pages, area, key, Intent::Write)? {
@@ -90,7 +91,7 @@ fn find_to_write(pages: &mut dyn Pages, area: Area, key: &[u8]) -> Result<Place,
     Ok(place.expect("an index that is made is there"))
 }
 
-/// What stands for the first key from a place on, or for the index's end.
+/// The object of the first key from a place on, or of the index's end.
 pub(super) fn next_object(
     pages: &dyn Pages,
     area: Area,

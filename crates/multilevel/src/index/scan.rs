@@ -1,8 +1,8 @@
 //! Reading a range of keys, in either order.
 //!
-//! What is read is locked as it is met: the entries returned, and the gaps between them and to the
-//! ends of the range; not the gap behind the last entry if the limit ended the scan there. So to go
-//! on later from behind the last entry is as serializable as to read all at once.
+//! The scan locks as it reads: the entries returned, and the gaps between them and to the ends of
+//! the range. It does not lock the gap behind the last entry if the limit ended the scan there. So
+//! to go on later from behind the last entry is as serializable as to read all at once.
 
 use super::error::{IndexError, damaged};
 use super::locks::{GAP, INDEX_KEYS, READ, SCAN, object};
@@ -23,13 +23,13 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 pub struct Scan<'a> {
     /// Of which index.
     pub index: OrderedIndex,
-    /// Where the range begins: its smallest keys, whichever the order.
+    /// The beginning of the range: its smallest keys, in either order.
     pub lower: Bound<&'a [u8]>,
-    /// Where it ends.
+    /// The end of the range.
     pub upper: Bound<&'a [u8]>,
     /// The most entries to get.
     pub limit: usize,
-    /// Whether to begin with the greatest.
+    /// True to begin with the greatest.
     pub descending: bool,
 }
 

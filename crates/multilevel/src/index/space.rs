@@ -1,4 +1,4 @@
-//! Which pages of the area are in use.
+//! The used pages of the area.
 //!
 //! Page 0 says how many pages were ever used and lists those that are free again; it is read and
 //! written only when a node comes or goes. Page 1 is the root, always: an operation finds it
@@ -129,7 +129,7 @@ pub(super) fn prepare(pages: &mut dyn Pages, area: Area) -> Result<(), IndexErro
     Ok(())
 }
 
-/// Whether there is an index yet, given that the root's page is zeroes.
+/// True if the index was never written to, given that the root's page is zeroes.
 pub(super) fn is_unused(pages: &dyn Pages, area: Area) -> Result<bool, IndexError> {
     let meta = pages.page(area, 0)?;
     Ok(pages.read(meta)?[..16] == [0; 16])
@@ -171,7 +171,7 @@ fn allocate(pages: &mut dyn Pages, area: Area) -> Result<(u32, PageId), IndexErr
                 return Err(damaged(id, 4, "more pages used than the area has"));
             }
             match pages.grow(area, there + (there / 8).max(8)) {
-                // Where there is little left, one will do.
+                // If little is left, one page suffices.
                 Err(Stop::Full { .. }) => pages.grow(area, there + 1)?,
                 grown => grown?,
             }

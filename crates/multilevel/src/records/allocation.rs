@@ -1,4 +1,4 @@
-//! Where in a table's pages there is room for a row or a cell, and which pages are for what.
+//! The places in a table's pages with room for a row or a cell, and the uses of its pages.
 
 use super::memory::TableMemory;
 use super::room::{PAGES_IN_TURN, Room};
@@ -133,9 +133,9 @@ impl TableMemory {
         pages.write_bytes(page, layout.bitmap_offset, &trailer)
     }
 
-    /// Lists pages that were never listed, after taking some into use if there are none; or says which one page of the table
-    /// is this inverse's: a compensation takes no more pages than it needs, and others none of them, so that what is
-    /// reserved for its transaction suffices (I14).
+    /// Lists pages that were never listed, after taking some into use if none exist; or returns the one page of the
+    /// table that is this inverse's. A compensation takes no more pages than it needs, and others none of them, so that
+    /// the pages reserved for its transaction suffice (I14).
     fn take_pages_into_use(&self, pages: &mut dyn Pages) -> Result<Option<PageId>, Stop> {
         let known = self.room.lock().known;
         let mut used = pages.pages_of(self.area)?;
@@ -144,7 +144,7 @@ impl TableMemory {
                 return Ok(Some(page));
             }
             match pages.grow(self.area, used + PAGES_PER_GROWTH) {
-                // Where there is little left, one will do.
+                // If little is left, one page suffices.
                 Err(Stop::Full { .. }) => pages.grow(self.area, used + 1)?,
                 grown => grown?,
             }

@@ -43,7 +43,7 @@ pub enum RecordError {
     /// A value is none of its column, a key none of the table, the handle is of another table, or a row is damaged.
     #[error(transparent)]
     Row(Arc<TableError>),
-    /// What a [`Restore`](super::Restore) was read from is not a record of its table.
+    /// The data of a [`Restore`](super::Restore) is not a record of its table.
     #[error("the inverse is not of a record of table number {number}: restore a backup")]
     Inverse {
         /// The table's number.

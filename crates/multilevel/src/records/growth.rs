@@ -136,7 +136,7 @@ impl UnitLog<'_> {
         let new: Vec<PageId> = all.take(pages as usize).skip(used as usize).collect();
         let with_sum = self.catalogue.version() > 1;
         let word = PageUse::rows(number, self.catalogue.life(number)).word(with_sum);
-        // What another table had there is told from records by the bitmap, which is empty.
+        // The bitmap, which is empty, distinguishes another table's content from records.
         let reused = self
             .catalogue
             .extents_of(number)

@@ -1,17 +1,16 @@
-//! What is in memory of a table: where each key's record is, and which pages have room.
+//! The memory of a table: the place of each key's record, and the pages with room.
 //!
 //! Operations are undone page by page, and executed again; nothing tells this module. So it has only
 //! *hints*, and each is looked at under the lock of its page before it is believed. Invariants:
 //!
-//! - Every record on the pages has an entry, also one that may come back when a page is put back as it
-//!   was. So an entry goes only when another record is put into its place, and only if the page was not
-//!   changed by this operation (with a single level, this transaction) before. Other entries of places
-//!   that are free are harmless.
-//! - While snapshots are open no entry goes, since what they show of a place may be the record that it had.
-//!   Beyond [`KEPT_MAX`] that are kept for them the oldest goes, and snapshots that are older find no records
-//!   by keys any more, but are told that they were ended.
-//! - A page is taken from those with room only by an operation that finds it full, or of another use, and has not
-//!   changed it, and comes back with the next record that is taken out of it.
+//! - Every record on the pages has an entry, also one that may come back when a page is put back as it was. So an entry
+//!   is removed only when another record is put into its place, and only if the page was not changed by this operation
+//!   (with a single level, this transaction) before. Other entries of places that are free are harmless.
+//! - While snapshots are open no entry goes, since what they show of a place may be the record that it had. Beyond
+//!   [`KEPT_MAX`] entries that are kept for them the oldest is removed. Older snapshots find no records by keys any
+//!   more, but return that they were ended.
+//! - A page is removed from those with room only by an operation that finds it full, or of another use, and has not
+//!   changed it. It comes back with the next record that is removed from it.
 //! - In a table with texts or bytes an empty page may become one of rows or of cells, whichever it was. Its use is written
 //!   into it before a row or a cell is.
 
@@ -54,14 +53,14 @@ pub struct TableMemory {
     shown: Option<Shown>,
 }
 
-/// Entries that would be gone, were it not for snapshots.
+/// Entries that only snapshots keep.
 #[derive(Debug, Default)]
 struct Kept {
-    /// In the order in which they would have gone; some are there twice.
+    /// In the order of their removal without snapshots; some twice.
     order: VecDeque<(u64, Address)>,
-    /// How many were in front of them.
+    /// The number before them.
     gone: u64,
-    /// By entry: how many were in front of it when it would have gone last.
+    /// By entry: the number before it at its last removal without snapshots.
     numbers: HashMap<(u64, Address), u64>,
 }
 
@@ -88,7 +87,7 @@ impl Kept {
     }
 }
 
-/// What a snapshot shows of a table.
+/// The part of a table that a snapshot shows.
 #[derive(Debug)]
 struct Shown {
     of: Arc<TableMemory>,
@@ -151,7 +150,7 @@ impl TableMemory {
         self.pages_used.store(pages, Ordering::Release);
     }
 
-    /// What stands for a key, among locks and here.
+    /// The number of a key, among locks and here.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         object(self.area, Some(key))
@@ -161,7 +160,7 @@ impl TableMemory {
         &self.index[(hash >> 32) as usize % SHARDS]
     }
 
-    /// Where records of keys with this hash may be.
+    /// The places where records of keys with this hash may be.
     #[inline]
     pub fn places(&self, hash: u64) -> SmallVec<[Address; 4]> {
         let mut places: SmallVec<[Address; 4]> = {
@@ -176,7 +175,7 @@ impl TableMemory {
         places
     }
 
-    /// Whether what [`TableMemory::places`] gave before was all; always, but in a snapshot.
+    /// Checks that the result of [`TableMemory::places`] was complete; always true, except in a snapshot.
     pub fn check(&self) -> Result<(), SnapshotEnded> {
         match &self.shown {
             Some(Shown { of, first, .. }) if of.kept.lock().gone > *first => Err(SnapshotEnded),
@@ -225,7 +224,7 @@ impl TableMemory {
         oldest.is_some()
     }
 
-    /// A snapshot is gone; with the last go the entries that were kept for them.
+    /// A snapshot was dropped; with the last one the entries that were kept for them are removed.
     fn hide(&self) {
         loop {
             let mut kept = self.kept.lock();

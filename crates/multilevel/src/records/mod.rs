@@ -8,15 +8,15 @@
 //!   insert, update and delete, until the transaction ends. With
 //!   [`Strategy::SingleLevel`](crate::Strategy) a key is locked as a page is. The page of a record is
 //!   locked until the operation ends.
-//! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none.
-//!   A place that a deleted record had is used again at once, so a record that comes back may need
-//!   another: a page is reserved for that until the transaction ends.
+//! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none. The
+//!   place of a deleted record is used again at once, so a record that comes back may need another: a page is
+//!   reserved for that until the transaction ends.
 //! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
 //! - **Texts and bytes** are in cells of other pages (`cells`), as in the serial way. A row as bytes of its own
 //!   ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse puts them back as they were.
 //!
-//! What is not here: scans in transactions (they would need a lock on the whole table for each change; a
+//! Not supported: scans in transactions (they would need a lock on the whole table for each change; a
 //! [`Snapshot`](crate::Snapshot) has them), and journals.
 //!
 //! Source: DASDBS paper, section 2 (semantic locks, compensation); Li & Naughton, Figure 4 (tables).

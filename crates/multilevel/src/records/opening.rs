@@ -15,8 +15,8 @@ use sardonyx_table::read_contents;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// All tables of a database, by number, of its pages when it is opened; `schemas` are all that are stored. Those that have
-/// more than rows are left out: no operation may name them ([`Database::table`](crate::Database::table)).
+/// All tables of a database, by number, of its pages when it is opened; `schemas` are all that are stored. Tables that
+/// have more than rows are left out: no operation may name them ([`Database::table`](crate::Database::table)).
 pub(crate) fn read_tables(
     bytes: &[u8],
     catalogue: &Catalogue,

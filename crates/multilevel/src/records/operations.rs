@@ -79,7 +79,7 @@ fn memory_of<R: Record>(
     memory.ok_or(RecordError::NoTable { number })
 }
 
-/// Locks a key. Returns what stands for it.
+/// Locks a key. Returns its number.
 fn lock(
     pages: &mut dyn Pages,
     table: &TableMemory,

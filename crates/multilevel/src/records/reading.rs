@@ -54,7 +54,7 @@ impl From<TableError> for RecordError {
     }
 }
 
-/// Where an address is in its page.
+/// The place of an address in its page.
 fn in_page(at: Address) -> Address {
     Address(at.offset_in_page() as u64)
 }

@@ -1,7 +1,7 @@
-//! Which pages of a table may have room: for rows, for cells of each size class, or for anything.
+//! The pages of a table that may have room: for rows, for cells of each size class, or for anything.
 //!
-//! All of it is hints, looked at under the lock of the page before they are believed. A page may be in several lists, or
-//! in a wrong one: it is taken out when it is found not to fit by an operation that has not changed it.
+//! All of it is hints, looked at under the lock of the page before they are believed. A page may be in several lists,
+//! or in a wrong one: an operation that finds it unfit, and has not changed it, removes it.
 
 use sardonyx_base::hash::IntegerSet;
 use sardonyx_rows::layout::PageKind;
@@ -18,7 +18,7 @@ pub(super) struct Listed {
     pages: VecDeque<PageId>,
     /// The same.
     listed: IntegerSet<u64>,
-    /// Whose turn it is.
+    /// The list whose turn it is.
     turn: usize,
 }
 

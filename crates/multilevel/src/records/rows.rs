@@ -1,4 +1,4 @@
-//! The rows of a table in its pages: found by their keys, put into places, changed and taken out, each as bytes of its
+//! The rows of a table in its pages: found by their keys, put into places, changed and removed. Each is bytes of its
 //! own ([`RowFormat`](sardonyx_rows::RowFormat)): its fixed part, and behind it the values in cells of other pages.
 
 use super::cells::TableCells;
@@ -22,7 +22,7 @@ fn fixed_at<'p>(table: &TableMemory, page: &'p [u8], slot: usize) -> &'p [u8] {
     &page[slot * stride..][..stride]
 }
 
-/// Where the row of a key is; its page locked as `mode` means it.
+/// The place of a key's row; its page locked as `mode` says.
 pub(super) fn find(
     pages: &dyn Pages,
     table: &TableMemory,

@@ -1,4 +1,4 @@
-//! Copies of pages that a call has read from a snapshot: each is copied once and stays where it is until the
+//! Copies of pages that a call has read from a snapshot. Each is copied once and stays in place until the
 //! call ends, so that references to it may be given out while others are added.
 
 use crate::pages::Page;

@@ -1,6 +1,6 @@
 //! The pages of a snapshot as an operation sees them: those that inverses changed, which are the snapshot's
-//! own, and the frozen ones, copied when they are read. Only the inverses of transactions that went on when the
-//! snapshot was taken may change anything; every lock is granted, since nobody else is there.
+//! own, and the frozen ones, copied when they are read. Only the inverses of transactions that ran when the
+//! snapshot was taken may change anything; every lock is granted, since it has no other user.
 
 use super::Frozen;
 use super::copies::Copies;
@@ -39,7 +39,7 @@ impl Private {
     }
 }
 
-/// How they are had.
+/// The kind of access to them.
 enum Had<'s> {
     ToRead(&'s Private),
     ToChange(&'s mut Private),
@@ -62,7 +62,7 @@ pub(super) struct View<'s> {
     frozen: &'s Frozen,
     private: Had<'s>,
     copies: Copies,
-    /// Who locks pages to read them, once one has to be.
+    /// The locker of pages to read, once one has to be locked.
     reader: Cell<Option<u64>>,
     ended: Cell<bool>,
 }
@@ -79,7 +79,7 @@ impl<'s> View<'s> {
         }
     }
 
-    /// Whether it was found that the snapshot was ended.
+    /// True if the snapshot was found to be ended.
     pub fn is_ended(&self) -> bool {
         self.ended.get()
     }
@@ -147,7 +147,7 @@ impl<'s> View<'s> {
             age: number,
             compensation: false,
         };
-        // It holds nothing, so whoever waits for whom can go on when it has asked in vain.
+        // It holds nothing, so every waiting thread can continue when it has asked in vain.
         while shared.locks.request(asker, &PAGES, page.0, SHARED).is_err() {}
         let copied = read();
         let (space, object) = (PAGES.number(), page.0);

@@ -15,15 +15,15 @@ use sardonyx_storage::log::LogError;
 #[derive(Debug)]
 pub(crate) struct Ordered;
 
-/// Appends an operation that has ended as a unit, which somebody waits for if it is `forced`. Returns
-/// the log's right to append, to wait for the unit's group, and that.
+/// Appends an operation that has ended as a unit, which is waited for if it is `forced`. Returns the
+/// log's right to append, to wait for the unit's group, and that.
 pub(super) fn append<'t>(
     transaction: &'t Transaction<'_>,
     operation: &mut Subtransaction<'_>,
     inverse: Option<NumberedInverse>,
     forced: bool,
 ) -> Result<(UnitLog<'t>, u64), DatabaseError> {
-    // Where there is nothing to undo, nothing is reserved for it.
+    // If nothing is to be undone, nothing is reserved for it.
     let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
     let changed = operation.changed();
     let mut unit_log = transaction.unit_log()?;

@@ -1,8 +1,8 @@
 //! S2/PS: two-level transactions whose operations go to the log with the spheres of a transaction that
 //! ends.
 //!
-//! What is kept until then, and how it is written, is [`crate::unit_log::spheres`]; which spheres there
-//! are, [`crate::sphere`].
+//! Its records until then, and their writing, are in [`crate::unit_log::spheres`]; the spheres are in
+//! [`crate::sphere`].
 //!
 //! Source: DASDBS paper, section 2, "Deferred Log Writes".
 
@@ -48,7 +48,7 @@ impl Protocol for InSpheres {
         inverse: Option<NumberedInverse>,
     ) -> Result<Result<(), LogError>, DatabaseError> {
         let read = operation.only_read();
-        // Where there is nothing to undo, nothing is reserved for it.
+        // If nothing is to be undone, nothing is reserved for it.
         let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
         let changed = operation.changed();
         let mut unit_log = transaction.unit_log()?;

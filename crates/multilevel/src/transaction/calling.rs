@@ -1,5 +1,5 @@
-//! Calling an operation: its locks on objects, its execution, as often as it takes, and its end, of
-//! which the strategy makes what it does ([`crate::strategy::Protocol`]) while the pages are locked.
+//! Calling an operation: its locks on objects, its executions until it succeeds, and its end. At the
+//! end the strategy handles its changes ([`crate::strategy::Protocol`]) while the pages are locked.
 
 use super::Transaction;
 use crate::error::{CallError, DatabaseError};
@@ -27,7 +27,7 @@ impl Transaction<'_> {
             operation.locks(&mut requests);
             for (space, object, mode) in requests.iter() {
                 let wait = Await::Lock(space, object, mode);
-                // Holding no page, it can only be told to abort.
+                // It holds no page, so the only order to it can be to abort.
                 self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
             }
             None
@@ -63,7 +63,7 @@ impl Transaction<'_> {
                         }
                     }
                 }
-                // What it gave is the user's, and may panic when it is dropped: not while pages are
+                // Its result is the user's, and may panic when it is dropped: not while pages are
                 // locked.
                 (Some(verdict), outcome) => {
                     discard(outcome);
@@ -131,7 +131,7 @@ impl Transaction<'_> {
     }
 }
 
-/// How an execution ended.
+/// The result of an execution.
 enum Ended<T, E: std::error::Error + 'static> {
     Well(T),
     /// It is complete, but the log failed when it was forced (S2).

@@ -1,6 +1,6 @@
-//! Undoing a transaction: its completed operations are compensated in the reverse order of their ends,
-//! each by its inverse, executed as a subtransaction that asks for no locks on objects and is never the
-//! victim of a deadlock while there is another. What it does is logged with the note that it is done.
+//! Undoing a transaction. Its completed operations are compensated in the reverse order of their ends,
+//! each by its inverse, executed as a subtransaction. It requests no locks on objects, and is never the
+//! victim of a deadlock while there is another. Its effects are logged with the note that it is done.
 
 use super::{Completed, Transaction};
 use crate::error::DatabaseError;

@@ -1,12 +1,12 @@
 //! The slots of the undo area: one for each running transaction that has undo entries in the log.
 //!
-//! A slot is a chain of pages. It is in use while the first word of its first page is the number of
-//! the use; a transaction's end, commit or abort, is that this word becomes 0, in one redo record of
-//! 16 bytes. With that all pages of the chain are free, for whichever slot needs one next: what still
-//! stands in them means nothing, and where a page is linked anew its link is written anew.
+//! A slot is a chain of pages. It is in use while the first word of its first page is the number of the use.
+//! A transaction's end, commit or abort, sets this word to 0, in one redo record of 16 bytes. With that all
+//! pages of the chain are free, for the next slot that needs one. Their content means nothing, and a page
+//! that is linked anew gets a new link.
 //!
-//! Invariant (I14): what [`UndoArea::needed_places`] says is what is taken, so whoever has seen to it
-//! that so many places are spare cannot be left without one.
+//! Invariant (I14): exactly the places of [`UndoArea::needed_places`] are taken, so a caller that has ensured
+//! so many spare places cannot lack one.
 //!
 //! Everything here only changes bytes, through the writer that the caller gives: the caller stores
 //! and logs them in one unit with the effects that they belong to.
@@ -48,7 +48,7 @@ struct Slot {
     chain: Vec<u64>,
     /// The number of its use; 0 if it is not in use.
     begin: u64,
-    /// Where the next entry goes, in bytes of the chain's room.
+    /// The place of the next entry, in bytes of the chain's room.
     position: usize,
     /// Entries that may yet have to be cancelled.
     live: usize,
@@ -58,7 +58,7 @@ struct Slot {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Loser {
     pub slot: SlotNumber,
-    /// What must be compensated: sequence number, operation's number, inverse. Ascending.
+    /// The compensations to do: sequence number, operation's number, inverse. Ascending.
     pub entries: Vec<(u64, u32, Vec<u8>)>,
 }
 
@@ -93,7 +93,7 @@ impl UndoArea {
         Ok((area, losers))
     }
 
-    /// What a slot says is to be compensated: sequence number, operation's number, inverse. Ascending. `page`
+    /// The compensations to do by a slot: sequence number, operation's number, inverse. Ascending. `page`
     /// reads one of the area's pages.
     pub fn entries<'a>(
         &self,
@@ -124,7 +124,7 @@ impl UndoArea {
         self.spare.sort_unstable_by(|one, other| other.cmp(one));
     }
 
-    /// How many places the area has.
+    /// The number of the area's places.
     pub fn len(&self) -> u64 {
         self.places.len() as u64
     }
@@ -134,9 +134,9 @@ impl UndoArea {
         self.places[place as usize]
     }
 
-    /// How many places, at most, are taken from those that belong to no slot when so many entries of
-    /// so many bytes together ([`entry_bytes`] each) are appended to a slot, or to one that is taken
-    /// into use for them, and all of its entries are cancelled later.
+    /// The most places that are taken from those that belong to no slot when so many entries of so many bytes
+    /// together ([`entry_bytes`] each) are appended, and all of its entries are cancelled later. They are
+    /// appended to a slot, or to one that is taken into use for them.
     pub fn needed_places(&self, slot: Option<SlotNumber>, entries: usize, bytes: usize) -> usize {
         let new = Slot::default();
         let slot = slot.map_or(&new, |slot| &self.slots[slot.0]);
@@ -227,7 +227,7 @@ impl UndoArea {
     }
 }
 
-/// Writes the first word of a slot's page, and that no page follows, unless that stands there.
+/// Writes the first word of a slot's page, and that no page follows, unless that is there.
 fn begin_page(
     places: &[PageId],
     linked: &mut [bool],
@@ -353,7 +353,7 @@ impl<'a, F: Fn(PageId) -> &'a Page> Reader<'_, F> {
             }
         }
         if position == 0 {
-            // Whoever takes a slot into use appends an entry in the same unit.
+            // A caller that takes a slot into use appends an entry in the same unit.
             return Err(self.damage(slot.chain[0], 0, "a slot is in use but has no entry"));
         }
         slot.position = position;

@@ -1,8 +1,8 @@
 //! Undo entries: the inverse of a completed operation, or the note that it has been executed.
 //!
-//! A slot's entries stand one after another from its first page on. Each begins with the number of
-//! the slot's use, `begin`, which no other use of any slot has, and behind the last one stands a word
-//! of zeroes: so what an earlier transaction left in the same pages is never taken for an entry
+//! A slot's entries follow one another from its first page on. Each begins with the number of the
+//! slot's use, `begin`, which no other use of any slot has, and behind the last one is a word of
+//! zeroes. So the remains of an earlier transaction in the same pages are never taken for an entry
 //! (compare I5).
 //!
 //! Entries are appended in the order in which they reach the log, which need not be that of their
@@ -69,7 +69,7 @@ impl<T: AsRef<[u8]>> Entry<T> {
 /// Entries, and where the next one goes.
 type Decoded = (Vec<Entry<Vec<u8>>>, usize);
 
-/// Reads a slot's entries. `stream` is what stands in its pages after their heads. Returns them and
+/// Reads a slot's entries. `stream` is the content of its pages after their heads. Returns them and
 /// where the next one goes, or the offset in the stream and what is wrong there.
 pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &'static str)> {
     let mut entries = Vec::new();

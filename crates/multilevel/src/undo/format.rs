@@ -1,8 +1,8 @@
 //! The bytes of the undo area's pages; `docs/format.md` has the table.
 //!
 //! Page 0 of the area is its header, pages 1 to 8 hold the names of operations, every other is a page
-//! of a slot: 8 bytes that say what it is, 8 bytes with the next page's place in the area (0: none),
-//! and the rest for entries.
+//! of a slot. That has 8 bytes for its kind, 8 bytes with the next page's place in the area (0:
+//! none), and the rest for entries.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -10,7 +10,7 @@ use super::UndoDamage;
 use crate::operation::NAME_BYTES_MAX;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 
-/// What the header starts with.
+/// The beginning of the header.
 pub(crate) const MAGIC: [u8; 8] = *b"SdxUndo1";
 
 /// The most operations that can be registered in one database.
@@ -87,7 +87,7 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
 
-/// Where an operation's name stands: the page's place in the area, and the offset.
+/// The place of an operation's name: the page's place in the area, and the offset.
 pub(crate) fn name_place(number: usize) -> (u64, usize) {
     let at = number * NAME_PLACE_BYTES;
     (1 + (at / PAGE_SIZE) as u64, at % PAGE_SIZE)

@@ -1,13 +1,13 @@
-//! The undo log at the object level (L1): which operations of unfinished transactions would have to
-//! be compensated after a crash. It stands in pages of the database, in an area of its own.
+//! The undo log at the object level (L1): which operations of unfinished transactions would have to be
+//! compensated after a crash. It is in pages of the database, in an area of its own.
 //!
-//! The DASDBS paper keeps two logs, of redo at the page level and of undo at the object level, and owes
+//! The DASDBS paper keeps two logs, of redo at the page level and of undo at the object level. It owes
 //! proofs of their order ("the L1 undo log must be forced before the L0 log I/O"). Here an undo entry
-//! is bytes in a page like any other, and the redo records of these bytes stand in the same unit of
-//! the one log as the redo records of the operation's effect. So an undo entry is durable if and only
-//! if the effect is. Checkpoints copy the area with everything else, so the log need not be kept for
-//! the sake of a long transaction; what is left to undo after a crash is read from the pages that the
-//! redo pass restored. This is I6 in a simpler form, I2 by construction.
+//! is bytes in a page like any other. The redo records of these bytes are in the same unit of the one
+//! log as the redo records of the operation's effect. So an undo entry is durable if and only if the
+//! effect is. Checkpoints copy the area with everything else, so the log need not be kept for the sake
+//! of a long transaction. After a crash, the remaining undo is read from the pages that the redo pass
+//! restored. This is I6 in a simpler form, I2 by construction.
 //!
 //! - `format`: the bytes of the area's pages;
 //! - `entry`: the bytes of entries;
@@ -31,6 +31,6 @@ pub struct UndoDamage {
     pub page: u64,
     /// The offset in the page, in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// The fault there.
     pub reason: String,
 }

@@ -1,13 +1,13 @@
 //! Pages that are kept free for what undoes running transactions.
 //!
-//! An inverse may need more pages than there are: an entry that was deleted from an index is put back
-//! where others have used its room meanwhile, so a node splits. Such an operation says how many pages
-//! its inverse may take ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given
-//! back when its transaction does. A page by which an inverse makes the database grow is one of them from then on. Nothing but inverses grows into what is reserved, so an abort finds
-//! its pages, and so does the undo pass of a database that is opened under the same limit.
+//! An inverse may need more pages than exist. An entry that was deleted from an index is put back where others have
+//! used its room meanwhile, so a node splits. Such an operation says how many pages its inverse may take
+//! ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given back when its transaction does. A
+//! page by which an inverse makes the database grow is one of them from then on. Nothing but inverses grows into what
+//! is reserved, so an abort finds its pages, and so does the undo pass of a database that is opened under the same
+//! limit.
 //!
-//! What no operation may grow into in any case is a little more, so that something can still be deleted
-//! in a database that is full.
+//! A little more is barred from all operations, so that something can still be deleted in a full database.
 //!
 //! Invariant (I14): the pages that there are and those that are reserved are no more than the limit.
 
@@ -24,7 +24,7 @@ const LEFT_PART: u64 = 16;
 /// but no more than so many pages,
 const LEFT_MAX: u64 = 1024;
 
-/// Whose growth it is.
+/// The kind of a growth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Growth {
     /// An operation's, or the undo area's for one.
@@ -43,7 +43,7 @@ impl Growth {
     }
 }
 
-/// What is reserved.
+/// The reserved pages.
 #[derive(Debug, Default)]
 pub(crate) struct PageReserve {
     /// By transaction, if it has any.
@@ -80,8 +80,8 @@ impl PageReserve {
         }
     }
 
-    /// The database has so many pages more, and is beyond what work may have. What an inverse got was reserved for it; or
-    /// others that undo something would find less than is theirs until it has ended.
+    /// The database has so many pages more, and is beyond what work may have. The pages of an inverse were reserved for
+    /// it. Otherwise other undoing transactions would find less than is theirs until it has ended.
     pub fn grown(&mut self, growth: Growth, pages: u64) {
         if let Growth::OfInverse(transaction) = growth
             && let Some(of) = self.of.get_mut(&transaction)
@@ -111,7 +111,7 @@ impl PageReserve {
         }
     }
 
-    /// The error of whoever needs the database to have so many pages.
+    /// The error of a caller that needs the database to have so many pages.
     pub fn full(&self, pages: u64, limit: u64) -> DatabaseError {
         if pages > limit {
             return StoreError::Full {
@@ -128,7 +128,7 @@ impl PageReserve {
 }
 
 impl UnitLog<'_> {
-    /// Whether so many pages can be reserved.
+    /// Checks that so many pages can be reserved.
     pub fn check_reserve(&self, pages: u64) -> Result<(), DatabaseError> {
         let (limit, reserved) = (self.frames.pages_max(), self.reserve.pages);
         let needed = self.catalogue.pages.saturating_add(reserved);

@@ -1,11 +1,10 @@
-//! What the log of units does for persistence spheres (S2/PS): it keeps completed subtransactions until
-//! they are written, and writes spheres as units, with the undo entries of all transactions in them
-//! that go on.
+//! The work of the log of units for persistence spheres (S2/PS). It keeps completed subtransactions until
+//! they are written, and writes spheres as units, with the undo entries of all running transactions in them.
 //!
-//! Invariants: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever
-//! spheres a transaction ends with fit into one unit. And (I14) the undo area has a place to spare for
-//! every page that the unwritten entries may need: when a sphere is written, by the end of whichever
-//! transaction, nothing can be wanting but room in the log, and for that it is asked before.
+//! Invariants: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever spheres
+//! a transaction ends with fit into one unit. And (I14) the undo area has a spare place for every page that
+//! the unwritten entries may need. When a sphere is written, by the end of any transaction, only room in the
+//! log can be missing, and that is requested before.
 //!
 //! Source: DASDBS paper, section 2, "Deferred Log Writes".
 
@@ -21,7 +20,7 @@ use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is complete and not in the log.
+/// The completed subtransactions that are not in the log.
 #[derive(Debug, Default)]
 pub(crate) struct Unwritten {
     pub spheres: Spheres<Member>,
@@ -54,10 +53,9 @@ impl Unwritten {
 /// A page with completed changes that are not in the log yet (persistence spheres).
 #[derive(Debug, Default)]
 struct DirtyPage {
-    /// What changed.
+    /// The changes.
     ranges: Vec<Changed>,
-    /// The page before the subtransaction that is at work on it now. What goes to the log meanwhile
-    /// is this.
+    /// The page before the subtransaction that is at work on it now. It is the page for the log meanwhile.
     before: Option<Box<Page>>,
 }
 
@@ -68,7 +66,7 @@ pub(crate) struct Member {
     pub kind: MemberKind,
 }
 
-/// What a subtransaction in a sphere was.
+/// The kind of a subtransaction in a sphere.
 #[derive(Debug)]
 pub(crate) enum MemberKind {
     /// An operation, with its inverse.
@@ -125,8 +123,8 @@ impl UnitLog<'_> {
         }
     }
 
-    /// The most pages that may wait to be written, whatever was chosen: a page takes up to twice its
-    /// size, and all of them a quarter of what the log takes at once.
+    /// The most pages that may wait to be written, for any configured value. A page takes up to twice its
+    /// size, and all of them a quarter of the log's limit at once.
     fn unwritten_pages_max(&self) -> usize {
         self.0.log().limits().transaction_bytes / 4 / (2 * PAGE_SIZE + 64)
     }
@@ -136,9 +134,9 @@ impl UnitLog<'_> {
         self.0.log().limits().transaction_bytes / 8
     }
 
-    /// S2/PS: the end of a subtransaction or compensation, whose pages are still locked. A sphere that
-    /// grows beyond `pages_max` pages is appended at once; all are if they are so much together that
-    /// what a transaction ends with might not fit into one unit.
+    /// S2/PS: the end of a subtransaction or compensation, whose pages are still locked. A sphere that grows
+    /// beyond `pages_max` pages is appended at once. All are if they are so much together that a
+    /// transaction's last spheres might not fit into one unit.
     pub fn complete_in_sphere(
         &mut self,
         changed: &[Changed],
@@ -205,8 +203,8 @@ impl UnitLog<'_> {
         Ok((group, true))
     }
 
-    /// What would have to be compensated, the last first, if all transactions that go on were aborted now:
-    /// the operation's number and its inverse.
+    /// The compensations to do, the last first, if all running transactions were aborted now: the operation's
+    /// number and its inverse.
     pub fn open_operations(&self) -> Result<Vec<NumberedInverse>, DatabaseError> {
         let mut open: BTreeMap<u64, NumberedInverse> = BTreeMap::new();
         for &slot in self.slots.values() {
@@ -355,8 +353,8 @@ impl UnitLog<'_> {
         };
         let bytes: &Page = match &dirty.before {
             Some(before) => before,
-            // SAFETY: right of the pen: nobody writes to the page now, or there were a
-            // before-image, and whoever begins to write waits for the pen.
+            // SAFETY: right of the pen: the page is not written now, or a before-image would exist, and a
+            // thread that begins to write waits for the pen.
             None => unsafe { units.frames.page(page) },
         };
         let builder = log.builder();
