@@ -17,9 +17,9 @@
 //! 3. If T2 aborts while T1 does not, b⁻¹ follows *b* and nothing has to be said that is not said of
 //!    *b* alone (after *a*). If both do, in either order, *s* is there again: *a*, *b*, a⁻¹, b⁻¹.
 //!
-//! If *a*'s success makes *b* succeed, this is not symmetric. An account has 0; *a* deposits 100; *b* withdraws
-//! 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the account is
-//! below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a* the
+//! If *a*'s success makes *b* succeed, this is not symmetric. An account has 0; *a* deposits 100; *b*
+//! withdraws 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the
+//! account is below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a* the
 //! withdrawal, that has succeeded: *b*, the deposit, succeeds with it and without it, and withdrawing succeeds
 //! after it, too. A deposit may be admitted beside a withdrawal. But then T1's next withdrawal is the later one
 //! of the two, and has to be requested, though T1 has the mode. The lock room grants a held mode again without
