@@ -36,7 +36,7 @@ pub const MESSAGE_BYTES: usize = 64;
 pub struct Message {
     /// Its channel, to which its listeners listen.
     pub channel: Box<[u8]>,
-    /// Where they listen to a pattern of names, the name to which it was sent.
+    /// Of a pattern of names, the name to which it was sent.
     pub matched: Option<Arc<[u8]>>,
     /// Its content.
     pub payload: Arc<[u8]>,
@@ -59,7 +59,7 @@ impl Message {
 pub enum Listening {
     /// It listens to a channel from now on.
     To(Arc<[u8]>),
-    /// It does not any more. What waits of the channel is dropped.
+    /// It does not any more. Waiting messages of the channel are dropped.
     NoMore(Arc<[u8]>),
     /// It listens to none any more.
     ToNone,
@@ -351,7 +351,7 @@ impl Channels {
         self.listeners.get(&id)?.over
     }
 
-    /// How much of the bound is taken by what waits for the listener for which most does.
+    /// The part of the bound that waits for the listener with the most.
     pub fn usage(&self) -> f64 {
         let most = self.listeners.values().map(|listener| listener.bytes).max();
         most.unwrap_or_default() as f64 / WAITING_BYTES_MAX as f64

@@ -1,6 +1,6 @@
 //! CRC-32C (Castagnoli), the checksum of every durable format: RFC 3720, appendix B.4.
 //!
-//! Processors that have an instruction for it use three of them at once: each waits for its predecessor for three
+//! Processors that have an instruction for it use three of them at once. Each waits for its predecessor for three
 //! cycles, so three parts of the data are summed side by side and then combined. Other processors look eight bytes up
 //! in tables. The tables are computed by the compiler, so that no build script and no crate is needed.
 

@@ -13,7 +13,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-/// What an [`Error`] was made of: its text, its causes, and the typed error of a crate or of the program.
+/// The origin of an [`Error`]: its text, its causes, and the typed error of a crate or of the program.
 pub struct Cause(Box<dyn StdError + Send + Sync>);
 
 impl Cause {
@@ -46,8 +46,8 @@ pub type Kind = fn(Cause) -> Error;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident,)*) => {
-        /// What went wrong with a database, by what can be done about it. Its text says what happened,
-        /// where, and what to do; so does its `Debug`, with the causes below it, since that is what
+        /// The kinds of a database's errors, by their remedy. Its text says what happened, where, and what
+        /// to do; so does its `Debug`, with the causes below it, since that is what
         /// `fn main() -> Result<(), Error>` prints.
         ///
         /// ```
@@ -71,14 +71,14 @@ macro_rules! kinds {
         }
 
         impl Error {
-            /// What it was made of.
+            /// Its origin.
             pub fn cause(&self) -> &Cause {
                 match self {
                     $(Error::$kind(cause) => cause,)*
                 }
             }
 
-            /// What it was made of.
+            /// Its origin.
             fn into_cause(self) -> Cause {
                 match self {
                     $(Error::$kind(cause) => cause,)*
@@ -103,8 +103,8 @@ kinds! {
     Duplicate,
     /// There is no such database. Nothing was made.
     NotFound,
-    /// What was asked for cannot be had, whenever it is asked: a table that is declared otherwise, a
-    /// handle of another database, a stale row, an option that cannot work. The program is to be changed.
+    /// The request can never be met: a table that is declared otherwise, a handle of another database, a
+    /// stale row, an option that cannot work. The program is to be changed.
     Refused,
     /// Too much at once: a transaction, a name or a record is beyond a limit, which the text names.
     Limit,
@@ -143,7 +143,7 @@ impl Error {
         Error::Other(Cause(error.into()))
     }
 
-    /// Whether the transaction is to be run again.
+    /// True if the transaction is to be run again.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::Conflict(_))
     }

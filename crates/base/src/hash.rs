@@ -1,10 +1,10 @@
 //! A hash for maps by small integers, such as page and transaction numbers.
 //!
-//! Lock tables look up millions of numbers, so one multiplication per word has to be enough. Where no
-//! adversary chooses the numbers the hash has no seed: a run is the same every time (I11). Objects, and
-//! the keys that stand for them, are chosen by a program's users: they are hashed by a secret of the
-//! process ([`SecretState`]), so that nobody can choose many that share a place in a map, or a lock.
-//! Nobody may let the order of such a map be seen, which then makes no run another one.
+//! Lock tables look up millions of numbers, so one multiplication per word has to be enough. If no
+//! adversary chooses the numbers the hash has no seed: a run is the same every time (I11). A program's
+//! users choose objects, and the keys for them. These are hashed by a secret of the process
+//! ([`SecretState`]), so that many that share a place in a map, or a lock, cannot be chosen. The order of
+//! such a map must not be visible; then it makes no run another one.
 
 use crate::random::system_random;
 use core::hash::{BuildHasher, BuildHasherDefault, Hasher};

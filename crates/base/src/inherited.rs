@@ -1,17 +1,16 @@
 //! Locks that a forked child inherits. An advisory lock (`flock`) belongs to the opening of its file,
-//! which a child shares with its parent: a child that outlives the parent would keep the database
-//! locked, and one that gave the lock back would give it back for the parent.
+//! which a child shares with its parent. A child that outlives the parent would keep the database
+//! locked, and one that released the lock would release it for the parent.
 //!
 //! So a child leaves the locks: in each one's descriptor it puts another opening of the same file, which
-//! has no lock. The number stays open, and whoever holds it may close it as ever. It happens in a
-//! handler of `pthread_atfork`; in a child made by a raw system call, when it first uses a handle of its
-//! parent's. Until then, until it runs another program, or ends, such a child has the lock with its
-//! parent.
+//! has no lock. The number stays open, and its holder may close it as before. It happens in a handler of
+//! `pthread_atfork`; in a child made by a raw system call, when it first uses a handle of its parent's.
+//! Until then, until it runs another program, or ends, such a child has the lock with its parent.
 //!
-//! What the handler looks at is a list of atomics without locks, which any thread may change at any
-//! time. A child's descriptors are copied a moment before its memory, so the list may be the newer of
-//! the two: a lock that is only in the list is not in the child; one that was given back meanwhile was
-//! given back for both.
+//! The handler looks at a list of atomics without locks, which any thread may change at any time. A
+//! child's descriptors are copied a moment before its memory, so the list may be the newer of the two. A
+//! lock that is only in the list is not in the child; one that was released meanwhile was released for
+//! both.
 
 use crate::process::Process;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -34,7 +33,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether a descriptor is one of the lock's file.
+    /// True if a descriptor is one of the lock's file.
     fn is_its_file(&self, descriptor: i32) -> bool {
         // SAFETY: only looked at, while no other thread can close it; a number that is not open is an
         // error.
@@ -101,7 +100,7 @@ fn add_entry() -> &'static Entry {
     }));
     let mut first = FIRST.load(Ordering::Acquire);
     loop {
-        // SAFETY: nobody else has the new entry yet; the others as in `entries`.
+        // SAFETY: the new entry has no other user yet; the others as in `entries`.
         unsafe { (*new).next = first.as_ref() };
         match FIRST.compare_exchange_weak(first, new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: never freed, and from now on only shared.
@@ -122,8 +121,8 @@ pub(crate) fn leave_parents_locks() {
         let locked = entry.locked.swap(-1, Ordering::AcqRel);
         let spare = entry.spare.load(Ordering::Relaxed);
         if locked >= 0 && entry.is_its_file(locked) && entry.is_its_file(spare) {
-            // SAFETY: the call changes what stands behind a number of this process alone, from one
-            // opening of a file to another of the same file.
+            // SAFETY: the call changes the opening behind a number of this process alone, from one of a
+            // file to another of the same file.
             unsafe { libc::dup3(spare, locked, libc::O_CLOEXEC) };
         }
     }

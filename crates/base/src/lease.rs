@@ -2,29 +2,29 @@
 //! has no clock and no I/O; who uses it says what time it is. Here a process is called a node.
 //!
 //! A node raises a *count* that others see, at least each quarter of its *lease*, which is half of the time after which
-//! it counts as gone. Who has seen the same count for twice the lease takes the node for gone. A lease that has run out
-//! is never renewed: the node stops, however short it was late.
+//! it counts as failed. A node that has seen the same count for twice the lease takes the other for failed. A lease
+//! that has run out is never renewed: the node stops, however short it was late.
 //!
 //! Only lengths of time are compared, each on one process's clock, and none has to be short for what is safe:
 //!
 //! - a lease is counted from a moment before its count was raised;
-//! - one that was due in time, but whose count is raised late (the node was stopped in between), began before the last one
-//!   had run out, so it ends less than twice its length after the last count was raised;
+//! - one that was due in time, but whose count is raised late (the node was stopped in between), began before the last
+//!   one had run out. So it ends less than twice its length after the last count was raised;
 //! - who watches has seen that count for as long as that, and not the next one.
 //!
-//! So when somebody takes a node for gone it acknowledges nothing any more that it has only read. What it writes the fence
-//! of its log refuses, whatever clocks say (I12). Without the factor of two a node could wake up, find its lease alive,
-//! be stopped again, and renew it when others had gone on.
+//! So when another takes a node for failed, that acknowledges nothing any more that it has only read. The fence of its
+//! log refuses its writes, for any clocks (I12). Without the factor of two a node could wake up, find its lease alive,
+//! be stopped again, and renew it when others had continued.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// What a node lets others see.
+/// A node's sign for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sign {
     /// Raised with each renewal.
     pub count: u64,
-    /// The node counts as gone when its count has not changed for so long.
+    /// The node counts as failed when its count has not changed for so long.
     pub wait: Duration,
 }
 
@@ -36,7 +36,7 @@ pub struct Lease {
     renewed: Instant,
 }
 
-/// What is to be done for a lease.
+/// The next act for a lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Renewal {
     /// Nothing yet.
@@ -57,7 +57,7 @@ impl Lease {
         }
     }
 
-    /// What others see.
+    /// The sign for others.
     pub fn sign(&self) -> Sign {
         Sign {
             count: self.count,
@@ -65,12 +65,12 @@ impl Lease {
         }
     }
 
-    /// Until when nobody takes the node for gone.
+    /// The time until which no other takes the node for failed.
     pub fn until(&self) -> Instant {
         self.renewed + self.wait / 2
     }
 
-    /// What is to be done now.
+    /// The present act.
     pub fn renewal(&self, now: Instant) -> Renewal {
         if now >= self.until() {
             return Renewal::Lost;
@@ -100,7 +100,7 @@ struct Seen {
     last: Instant,
 }
 
-/// What one node has seen of the others.
+/// One node's observations of the others.
 #[derive(Clone, Debug)]
 pub struct Watch<N>(BTreeMap<N, Seen>);
 
@@ -111,7 +111,7 @@ impl<N> Default for Watch<N> {
 }
 
 impl<N: Ord> Watch<N> {
-    /// Whether a node is there, whose sign was read between two moments.
+    /// True if a node is present whose sign was read between two moments.
     pub fn is_there(&mut self, node: N, sign: Sign, [before, after]: [Instant; 2]) -> bool {
         let first = Seen {
             count: sign.count,
@@ -123,8 +123,8 @@ impl<N: Ord> Watch<N> {
             *seen = first;
         }
         // A watcher that was stopped itself has not watched; perhaps the node, stopped with it, had no time to go on
-        // either. So one interval counts for half of the wait at most, and the node has the rest. Two of them are enough:
-        // a watcher whose looks are always slow finds it gone, too.
+        // either. So one interval counts for half of the wait at most, and the node has the rest. Two of them are
+        // enough: a watcher whose looks are always slow detects its failure, too.
         let passed = before.saturating_duration_since(seen.last);
         seen.watched += passed.min(sign.wait / 2);
         seen.last += passed;
@@ -193,7 +193,7 @@ mod tests {
                 lost: false,
             };
             let (mut watch, mut gone) = (Watch::default(), false);
-            // How long the node, and who watches, do nothing between two of their steps.
+            // The pause of the node, and of its watchers, between two of their steps.
             let longest = [20, 200, 700, 1500][random.below(4) as usize];
             let (mut node_at, mut watch_at, mut read) = (now, now, None);
             for _ in 0..400 {
@@ -250,7 +250,7 @@ mod tests {
         let looks = [0, 600, 1200].map(|late| start + Duration::from_millis(late));
         let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));
         assert_eq!(there, [true, true, false]);
-        // It is gone, too, for one that does something else for longer than the wait between its looks.
+        // It also counts as failed for one that does something else for longer than the wait between its looks.
         let mut watch = Watch::default();
         let looks = [0, 3000, 6000].map(|late| start + Duration::from_millis(late));
         let there = looks.map(|now| watch.is_there(NODE, lease.sign(), [now, now]));

@@ -1,4 +1,4 @@
-//! The ground floor: what every room stands on, and nothing of transactions.
+//! The ground floor: the base of every room, without knowledge of transactions.
 //!
 //! - [`bytes`]: words at fixed places of heads; [`crc32c`]: their checksums;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
@@ -13,8 +13,8 @@
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
-//! - [`token`]: a secret that processes have in common; [`transport`]: how they are connected; [`greeting`]: how they find
-//!   out that they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
+//! - [`token`]: a secret that processes have in common; [`transport`]: their connections; [`greeting`]: the proof that
+//!   they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
 //! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 

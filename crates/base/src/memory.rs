@@ -1,10 +1,11 @@
 //! A bound on memory that many share: answers that wait for their clients, rows that statements gather.
 //!
-//! Each who gathers has a [`Share`], which grows in steps, so that small answers cost one look and no shared write. What
-//! does not fit any more is refused, and everything goes back when the share is dropped, if not before ([`Share::give`]).
+//! Each who gathers has a [`Share`], which grows in steps, so that small answers cost one look and no shared write. A
+//! request that does not fit any more is refused, and everything is returned when the share is dropped, if not before
+//! ([`Share::give`]).
 //!
-//! Whoever watches the process may say that it is short of memory altogether ([`Budget::set_short`]): then shares grow no
-//! further than their first step.
+//! The process's watcher may set that memory is short altogether ([`Budget::set_short`]): then shares grow no further
+//! than their first step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,7 +47,7 @@ pub enum Exhausted {
 }
 
 impl Budget {
-    /// Sets the bound. What is taken already stays.
+    /// Sets the bound. Bytes taken already stay.
     pub fn set_bytes_max(&self, bytes_max: usize) {
         self.bytes_max.store(bytes_max, Ordering::Relaxed);
     }

@@ -1,16 +1,14 @@
-//! Which process this is, so that a child made by `fork` is told from its parent.
+//! The identity of this process, which distinguishes a child made by `fork` from its parent.
 //!
-//! A child has a copy of its parent's memory, and so of every handle in it, but none of the threads
-//! that work behind the handles; a mutex that one of them held at that moment stays locked in the
-//! child for ever. And the files are the parent's: a group written by the child would overwrite the
-//! parent's log. So everything that was opened remembers the process that opened it ([`Process`]) and
-//! refuses to work in another, before it takes any lock; the log's writer and the files themselves
-//! look once more.
+//! A child has a copy of its parent's memory, and so of every handle in it, but none of the threads that work
+//! behind the handles. A mutex that one of them held at that moment stays locked in the child for ever. And the
+//! files are the parent's: a group written by the child would overwrite the parent's log. So everything opened
+//! remembers the process that opened it ([`Process`]) and refuses to work in another, before it takes any lock.
+//! The log's writer and the files themselves check once more.
 //!
-//! How it is found out: a page of its own that the kernel hands to a child as zeroes
-//! (`MADV_WIPEONFORK`). So every way of forking is noticed, also a raw system call that runs no
-//! handlers of the C library, and asking costs a load from memory. A kernel without that advice
-//! (before Linux 4.14) leaves it to a handler of `pthread_atfork`.
+//! The detection: a page of its own that the kernel hands to a child as zeroes (`MADV_WIPEONFORK`). So every way
+//! of forking is noticed, also a raw system call that runs no handlers of the C library, and asking costs a load
+//! from memory. A kernel without that advice (before Linux 4.14) leaves it to a handler of `pthread_atfork`.
 //!
 //! Invariants: a number is never used by two processes of one line of ancestors; the word is 0 only in
 //! a child that has not asked yet.
@@ -22,7 +20,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// What a child is told; the errors of all rooms say it in the same words.
+/// The error for a child; the errors of all rooms have the same words.
 pub const FORKED: &str = "this process was forked after the database was opened: it belongs to the \
                           parent, whose threads and locks are not here; open it again in this \
                           process when the parent has closed it";
@@ -39,7 +37,7 @@ pub struct Process {
 #[error("{}", FORKED)]
 pub struct Forked;
 
-/// The word that says which process this is; null until somebody asks.
+/// The word with this process's identity; null until the first request.
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 /// Takes the page's place where the kernel gives none.
 static WITHOUT_PAGE: AtomicU32 = AtomicU32::new(0);
@@ -57,7 +55,7 @@ impl Process {
         Process { word, number }
     }
 
-    /// Whether this is still that process, and not a child of it. A load and a comparison.
+    /// True if this is still that process, and not a child of it. A load and a comparison.
     #[inline(always)]
     pub fn is_current(&self) -> bool {
         self.word.load(Ordering::Relaxed) == self.number
@@ -97,8 +95,8 @@ pub fn stopped_state(process: u32) -> Option<char> {
     matches!(state, 'T' | 't').then_some(state)
 }
 
-/// A child is told, and does not keep its parent's databases locked: if it was made by a raw system
-/// call it has their locks still.
+/// A child gets an error, and does not keep its parent's databases locked: if it was made by a raw system call it
+/// has their locks still.
 #[cold]
 fn refuse() -> Forked {
     crate::inherited::leave_parents_locks();
@@ -145,11 +143,11 @@ fn wiped_page() -> Option<*mut AtomicU32> {
         rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)
     }
     .ok()?;
-    // SAFETY: the advice changes what a child gets of this page, which nobody else knows yet.
+    // SAFETY: the advice changes a child's copy of this page, which has no other user yet.
     match unsafe { rustix::mm::madvise(page, bytes, Advice::LinuxWipeOnFork) } {
         Ok(()) => Some(page.cast()),
         Err(_) => {
-            // SAFETY: the page mapped above; nobody has its address.
+            // SAFETY: the page mapped above; its address has no other user.
             let _ = unsafe { rustix::mm::munmap(page, bytes) };
             None
         }

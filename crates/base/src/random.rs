@@ -47,8 +47,8 @@ pub fn stride(few: usize) -> usize {
     }
 }
 
-/// A number that nobody can know: from the operating system, also in a forked child, which would
-/// otherwise go on with its parent's.
+/// An unpredictable number: from the operating system, also in a forked child, which would otherwise continue its
+/// parent's.
 pub fn system_random() -> u64 {
     let mut bytes = [0; 8];
     let mut filled = 0;
@@ -63,7 +63,7 @@ pub fn system_random() -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Where the system call is forbidden or missing: the standard library's hashers have keys, too.
+/// For systems where the call is forbidden or missing: the standard library's hashers have keys, too.
 #[cold]
 fn of_the_standard_library() -> u64 {
     use std::hash::{BuildHasher, Hasher};

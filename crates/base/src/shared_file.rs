@@ -1,5 +1,5 @@
 //! The file behind memory that several processes share: opened once in a process, given memory, named when
-//! it is whole, mapped; and advisory locks in it by which processes know who lives.
+//! it is whole, mapped. Advisory locks in it show which processes live.
 //!
 //! A process holds the lock on its place for as long as it lives; the kernel gives the lock back however
 //! the process ends. The locks are POSIX locks: they belong to the process and not to the open file, so that
@@ -15,10 +15,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::ptr::{self, NonNull};
 
-/// Where in the file the advisory locks of the processes are: far behind its contents.
+/// The place in the file of the processes' advisory locks: far behind its contents.
 const LOCKS_AT: i64 = 1 << 60;
 
-/// The file, once in this process. Whoever opens it again waits until the first is closed.
+/// The file, once in this process. A second opening waits until the first is closed.
 #[derive(Debug)]
 pub struct SharedFile {
     // Closed before the entry is taken back: fields are dropped in this order.
@@ -73,7 +73,7 @@ impl std::ops::Deref for SharedFile {
     }
 }
 
-/// Whether this process has a file open as a shared memory; if not, it does not open it before `look` is
+/// True if this process has a file open as a shared memory; if not, it does not open it before `look` is
 /// done.
 pub fn unless_open<R>(device: u64, number: u64, look: impl FnOnce() -> R) -> Option<R> {
     let open = OPEN.lock();
@@ -81,17 +81,16 @@ pub fn unless_open<R>(device: u64, number: u64, look: impl FnOnce() -> R) -> Opt
     (!open.contains(&entry)).then(look)
 }
 
-/// The directory in which a file of this name is to stand.
+/// The directory of a file of this name.
 pub fn directory_of(path: &Path) -> &Path {
     let directory = path.parent().filter(|parent| *parent != Path::new(""));
     directory.unwrap_or(Path::new("."))
 }
 
-/// A file without a name, which is gone with this process unless it gets one. `path` is where it is to
-/// stand.
+/// A file without a name, which ends with this process unless it gets one. `path` is its intended place.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn nameless(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     rustix::fs::open(directory_of(path), flags, Mode::RUSR | Mode::WUSR)
@@ -100,7 +99,7 @@ pub fn nameless(path: &Path) -> rustix::io::Result<OwnedFd> {
 /// Gives a file that has no name one that no other file has.
 ///
 /// # Errors
-/// What the operating system says; [`Errno::EXIST`] if another file has the name.
+/// The operating system's error; [`Errno::EXIST`] if another file has the name.
 pub fn give_name(file: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
     match rustix::fs::linkat(file, "", CWD, path, AtFlags::EMPTY_PATH) {
         // Before Linux 6.10 only a privileged process may do that.
@@ -157,10 +156,10 @@ pub fn allocate(file: &OwnedFd, at: u64, bytes: u64) -> rustix::io::Result<()> {
     rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes))
 }
 
-/// Gives memory back that nobody needs what it holds.
+/// Frees memory whose content is not needed.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn give_back(file: &OwnedFd, at: u64, bytes: u64) -> rustix::io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, at, bytes))

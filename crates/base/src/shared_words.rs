@@ -1,9 +1,9 @@
-//! Memory that several processes share, as atomic words of 8 bytes: whoever works on it needs no `unsafe`.
+//! Memory that several processes share, as atomic words of 8 bytes: its users need no `unsafe`.
 //!
 //! Another process may change any word at any time, and to anything; so what is read is looked at before it
-//! is believed. Invariants: the mapping is as long as it says, and stays until the value is dropped; nobody
-//! makes the file shorter (a load behind its end is a SIGBUS), which is why only programs of one database may
-//! have the file.
+//! is believed. Invariants: the mapping is as long as it says, and stays until the value is dropped. The file
+//! is never made shorter (a load behind its end is a SIGBUS), which is why only programs of one database may
+//! have it.
 
 use crate::shared_file::{self, SharedFile};
 use std::ops::Deref;
@@ -45,9 +45,9 @@ impl Deref for SharedWords {
     type Target = [AtomicU64];
     #[inline]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `map` mapped so many words, readable and writable, at an address that is aligned to a
-        // page; they stay mapped until `drop`; every value is a valid word, and all accesses by this slice
-        // are atomic, as are those of the other processes, which have it by this type, too.
+        // SAFETY: `map` mapped so many words, readable and writable, at an address that is aligned to a page;
+        // they stay mapped until `drop`. Every value is a valid word. All accesses by this slice are atomic,
+        // as are those of the other processes, which have it by this type, too.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 }

@@ -1,15 +1,14 @@
 //! Keeping the program's signals away from what cannot bear to be interrupted: the engine's own
 //! threads, and the instructions in which a thread changes what a fault handler reads.
 //!
-//! A signal that is sent to a process is taken by any of its threads that does not block it, and its
-//! handler runs there, on that thread's stack and in the middle of whatever it does. A program knows
-//! nothing of threads that it did not start, so those must take none: each is started with all
-//! asynchronous signals blocked, from its first instruction on, since a thread inherits what the one
-//! that starts it blocks ([`thread::Builder`](crate::sync::thread::Builder) and [`spawn_scoped`] are the ways to start one).
+//! A signal to a process is taken by any of its threads that does not block it. Its handler runs there, on that
+//! thread's stack and in the middle of its work. A program knows nothing of threads that it did not start, so those
+//! must take none. Each is started with all asynchronous signals blocked, from its first instruction on, since a thread
+//! inherits the blocked signals of its starter. ([`thread::Builder`](crate::sync::thread::Builder) and [`spawn_scoped`]
+//! are the ways to start one.)
 //!
-//! Not blocked are the signals by which the processor reports what the thread itself did
-//! ([`SYNCHRONOUS`]): blocked, the kernel would end the process without asking any handler, also where
-//! a handler makes the access right.
+//! Not blocked are the signals by which the processor reports acts of the thread itself ([`SYNCHRONOUS`]). If they were
+//! blocked, the kernel would end the process without asking any handler, also where a handler makes the access right.
 //!
 //! For programs, which alone decide what ends them, there is [`Ending`]: the signals that end a program, to be
 //! waited for, so that it can leave its place in order.
@@ -19,7 +18,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::thread::{Scope, ScopedJoinHandle};
 
-/// What a thread's own instructions raise. These are never blocked.
+/// The signals that a thread's own instructions raise. These are never blocked.
 pub const SYNCHRONOUS: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -29,7 +28,7 @@ pub const SYNCHRONOUS: [i32; 6] = [
     libc::SIGSYS,
 ];
 
-/// What ends a program that does nothing about it: an interrupt and a hang-up of the terminal, and the
+/// The signals that end a program that does nothing about them: an interrupt and a hang-up of the terminal, and the
 /// request to end.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
@@ -54,7 +53,7 @@ pub fn asynchronous() -> libc::sigset_t {
 #[derive(Debug)]
 #[must_use = "signals are blocked until this is dropped"]
 pub struct Blocked {
-    /// What the thread blocked before, if that was less.
+    /// The thread's blocked signals before, if these were fewer.
     before: Option<libc::sigset_t>,
     /// It is the mask of this thread.
     _of_a_thread: PhantomData<*const ()>,
@@ -85,7 +84,7 @@ impl Drop for Blocked {
     }
 }
 
-/// Whether a set has all signals of another.
+/// True if a set has all signals of another.
 fn contains(set: &libc::sigset_t, other: &libc::sigset_t) -> bool {
     // A bit for each signal, of which the kernel has 64: the structure starts with them. The library's
     // own question, signal by signal, takes longer than the system call that this is to save.
@@ -96,7 +95,7 @@ fn contains(set: &libc::sigset_t, other: &libc::sigset_t) -> bool {
     bits(set) & bits(other) == bits(other)
 }
 
-/// The signals that end a program, taken by nobody but who waits for them here. Those that the program was
+/// The signals that end a program, taken only by the thread that waits for them here. Signals that the program was
 /// started to ignore (`nohup`) are ignored as before.
 pub struct Ending {
     set: libc::sigset_t,
@@ -227,7 +226,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_the_end_takes_its_signals_but_those_that_are_to_be_ignored() {
-        // Whoever started this process may have had it ignore some: a shell does, of what it runs in the background.
+        // The starter of this process may have had it ignore some: a shell does, for programs in the background.
         let set = |dispositions: [libc::sighandler_t; 3]| {
             let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
             let pairs = signals.into_iter().zip(dispositions);

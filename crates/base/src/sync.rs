@@ -1,11 +1,11 @@
 //! The primitives at which the engine's threads meet: mutexes, condition variables, atomics, a word
 //! to park on, and threads themselves.
 //!
-//! In every ordinary build they are the standard library's and, by [`futex`], the kernel's, with nothing
-//! in between. Built with `--cfg shuttle` they are Shuttle's, which runs
-//! all threads on one and chooses at each of these primitives who goes on; so the hand-overs between
-//! stages are explored under thousands of schedules, each of which replays from its seed (I11). The
-//! models are the tests whose names begin with `shuttle`.
+//! In every ordinary build they are the standard library's and, by [`futex`], the kernel's, with nothing in
+//! between. Built with `--cfg shuttle` they are Shuttle's, which runs all threads on one and chooses at each
+//! of these primitives the next to run. So the hand-overs between stages are explored under thousands of
+//! schedules, each of which replays from its seed (I11). The models are the tests whose names begin with
+//! `shuttle`.
 
 pub mod futex;
 mod mutex;
@@ -13,8 +13,8 @@ mod mutex;
 use std::ops::{Deref, DerefMut};
 
 /// A value that is alone in its cache lines, and in the neighbours that the processor fetches with them:
-/// what one thread writes often, the readers of its neighbours should not pay for. Its layout is fixed, so
-/// that it may lie in shared memory.
+/// frequent writes of one thread should not cost the readers of its neighbours. Its layout is fixed, so that
+/// it may lie in shared memory.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub struct CacheLine<T>(pub T);
@@ -55,7 +55,7 @@ mod ordinary {
         pub struct Builder(std::thread::Builder);
 
         impl Builder {
-            /// What is common to the threads that it starts.
+            /// The common part of the threads that it starts.
             #[allow(clippy::new_without_default, reason = "as the standard library's")]
             pub fn new() -> Self {
                 Builder(std::thread::Builder::new())
@@ -69,7 +69,7 @@ mod ordinary {
             /// Starts it.
             ///
             /// # Errors
-            /// What the operating system says if it can start no more threads.
+            /// The operating system's error if it can start no more threads.
             pub fn spawn<T: Send + 'static>(
                 self,
                 body: impl FnOnce() -> T + Send + 'static,
@@ -103,7 +103,7 @@ mod ordinary {
             self.0.load(Ordering::SeqCst)
         }
 
-        /// Changes the value, so that nobody parks on what was seen before.
+        /// Changes the value, so that no thread parks on an earlier observation.
         #[inline]
         pub fn change(&self) {
             self.0.fetch_add(1, Ordering::SeqCst);
@@ -128,8 +128,8 @@ mod ordinary {
     pub struct ChangesWord(AtomicU32);
 
     impl ChangesWord {
-        /// The word that stands in this one of a memory that processes share. All of them use it by this type,
-        /// and by nothing else.
+        /// The value of a word in memory that processes share. All of them use it by this type, and by nothing
+        /// else.
         pub fn of(word: &AtomicU64) -> &ChangesWord {
             // SAFETY: a `ChangesWord` is an atomic of 4 bytes, which any bytes are; it is as long as half the
             // word, aligned less strictly, and borrowed for as long. All accesses to it are atomic.
@@ -170,7 +170,7 @@ mod shuttled {
     pub mod thread {
         pub use shuttle::thread::*;
 
-        /// Always 0: all threads are one here, and are not told apart.
+        /// Always 0: all threads are one here, and are not distinguished.
         pub fn this_thread() -> usize {
             0
         }
@@ -198,7 +198,7 @@ mod shuttled {
             MutexGuard(Some(self.0.lock().unwrap_or_else(|e| e.into_inner())))
         }
 
-        /// Takes the mutex if nobody has it.
+        /// Takes the mutex if it is free.
         pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             match self.0.try_lock() {
                 Ok(guard) => Some(MutexGuard(Some(guard))),
@@ -212,7 +212,7 @@ mod shuttled {
             Some(self.lock())
         }
 
-        /// What the mutex held.
+        /// The mutex's value.
         pub fn into_inner(self) -> T {
             self.0.into_inner().unwrap_or_else(|e| e.into_inner())
         }
@@ -242,7 +242,7 @@ mod shuttled {
             Self::default()
         }
 
-        /// Lets go of the mutex and waits.
+        /// Releases the mutex and waits.
         pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
             let inner = guard.0.take().expect("not waiting");
             guard.0 = Some(self.0.wait(inner).unwrap_or_else(|e| e.into_inner()));
@@ -280,7 +280,7 @@ mod shuttled {
             self.value.load(atomic::Ordering::SeqCst)
         }
 
-        /// Changes the value, so that nobody parks on what was seen before.
+        /// Changes the value, so that no thread parks on an earlier observation.
         pub fn change(&self) {
             self.value.fetch_add(1, atomic::Ordering::SeqCst);
         }

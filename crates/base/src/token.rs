@@ -1,5 +1,5 @@
-//! A secret that the processes of a database have in common (hosts and the one that keeps their log, nodes and their page server), so
-//! that nobody else is taken for one of them.
+//! A secret that the processes of a database have in common (hosts and the one that keeps their log, nodes and their
+//! page server), so that no other process is taken for one of them.
 //!
 //! It goes over the connection as it is, which is not encrypted: it keeps out who can connect, not who can
 //! listen. Compared in a time that does not tell how much of a guess is right.
@@ -26,7 +26,7 @@ pub enum TokenError {
     /// It has no bytes, or too many.
     #[error("a token has 1 to {TOKEN_BYTES_MAX} bytes, this one has {bytes}")]
     Length {
-        /// How many it has, or one more than are read.
+        /// Its number of bytes, or one more than are read.
         bytes: usize,
     },
     /// Its file cannot be read.
@@ -34,7 +34,7 @@ pub enum TokenError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -53,7 +53,7 @@ impl Token {
         }
     }
 
-    /// A token that nobody can guess: 192 bits, as text.
+    /// A token that cannot be guessed: 192 bits, as text.
     pub fn random() -> Token {
         let words: [u64; 3] = std::array::from_fn(|_| system_random());
         Token(words.map(|word| format!("{word:016x}")).concat())
@@ -72,7 +72,7 @@ impl Token {
     pub fn of_file(file: impl AsRef<Path>) -> Result<Token, TokenError> {
         let file = file.as_ref();
         let mut text = String::new();
-        // What is longer, white space included, is no token, and may have no end.
+        // A longer text, white space included, is no token, and may have no end.
         let read = std::fs::File::open(file).and_then(|open| {
             open.take(TOKEN_BYTES_MAX as u64 + 64)
                 .read_to_string(&mut text)

@@ -1,13 +1,13 @@
-//! How two processes are connected: by TCP as it is ([`Plain`]), or by something that is made of such a connection,
-//! as TLS is (`sardonyx-tls`).
+//! The connection of two processes: plain TCP ([`Plain`]), or something made of such a connection, such as TLS
+//! (`sardonyx-tls`).
 //!
-//! A [`Transport`] makes a [`Connection`] of a socket, at either end. What is read and written are then bytes, whatever
-//! they are on the way. The socket stays below and can be had ([`Connection::socket`]): its time limits are the
-//! connection's; whoever has a copy of it ends the connection from another thread; and it can be polled.
+//! A [`Transport`] makes a [`Connection`] of a socket, at either end. Reads and writes are then of bytes, in any form
+//! on the way. The socket stays below and can be had ([`Connection::socket`]). Its time limits are the connection's;
+//! the holder of a copy of it ends the connection from another thread; and it can be polled.
 //!
-//! Invariants: a connection is used by one thread at a time. A write takes bytes only when all that it took before is
-//! with the socket; so on a socket that does not block, [`Write::flush`] says `WouldBlock` as long as something is
-//! not, and who stops to write when it has no more bytes of its own must flush before it waits for anything else.
+//! Invariants: a connection is used by one thread at a time. A write takes bytes only when all earlier ones are with
+//! the socket. So on a socket that does not block, [`Write::flush`] returns `WouldBlock` as long as some are not. A
+//! writer without more bytes of its own must flush before it waits for anything else.
 
 use crate::error::{CrateError, Error, Kind};
 use std::fmt::Debug;
@@ -16,13 +16,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What bytes are read from, and written to.
+/// The source and the destination of bytes.
 pub trait Connection: Read + Write + Send + Debug {
-    /// What it is made of.
+    /// The socket below it.
     fn socket(&self) -> &TcpStream;
 }
 
-/// How connections are made of sockets.
+/// The making of connections from sockets.
 pub trait Transport: Send + Sync + Debug {
     /// Makes a connection of a socket that this process has connected; takes no longer than this.
     ///
@@ -74,7 +74,7 @@ pub enum TransportError {
     Failed {
         /// The other end.
         peer: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: Arc<io::Error>,
     },
@@ -99,7 +99,7 @@ pub enum TransportError {
     OtherProtocol {
         /// The other end.
         peer: String,
-        /// How that is known, and what to do.
+        /// The evidence, and the remedy.
         reason: String,
     },
 }
@@ -162,7 +162,7 @@ pub fn peer_of(socket: &TcpStream) -> String {
     }
 }
 
-/// Whether these are the first bytes of what TLS sends: who expects something else says so.
+/// True if these are the first bytes of TLS: for an error of an end that expects something else.
 pub fn is_tls(bytes: [u8; 4]) -> bool {
     // An alert or a handshake, of a version that begins with 3.
     matches!(bytes, [0x15 | 0x16, 0x03, 0..=4, _])

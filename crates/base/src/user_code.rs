@@ -1,10 +1,10 @@
 //! Code of the program that runs inside the engine, on its threads or while it holds something: values
-//! that are dropped, wakers that are woken, and what a panic of the program's carries. All of it may
-//! panic, `Drop` included, and a panic of the program's must neither end a thread of the engine nor
-//! leave something locked.
+//! that are dropped, wakers that are woken, and the payload of a program's panic. All of it may panic,
+//! `Drop` included, and a panic of the program's must neither end a thread of the engine nor leave
+//! something locked.
 //!
-//! Whoever hands a value to the engine meets its drop as a panic nowhere: it is caught here, and the
-//! panic hook has told of it already.
+//! A panic in the drop of a value of the program reaches no stage: it is caught here, and the panic hook
+//! has reported it already.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::task::Waker;
 /// So many panics of payloads of panics are caught; what comes after that is leaked.
 const PAYLOADS_MAX: usize = 8;
 
-/// What a panic carries.
+/// The payload of a panic.
 type Payload = Box<dyn Any + Send>;
 
 /// Drops a value of the program's. A panic in its drop ends here.
@@ -82,8 +82,8 @@ pub fn wake(waker: Waker) {
     WAKING.set(before);
 }
 
-/// Whether the calling thread is in [`wake`]: what is polled there is not polled by a transaction's code,
-/// whatever the thread holds.
+/// True if the calling thread is in [`wake`]: a transaction's code does not poll there, whatever the
+/// thread holds.
 pub fn is_waking() -> bool {
     WAKING.get()
 }

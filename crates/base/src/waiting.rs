@@ -4,7 +4,8 @@
 //! not keep the other tasks of its thread waiting. So the server gives each of its threads a way to step aside
 //! ([`set_step_aside`]), and calls that may take long are made inside [`aside`]. Other threads have none: they just wait.
 //!
-//! Invariant: a request to cancel ends one statement, and is gone then; a lost client and the end of the server are not.
+//! Invariant: a request to cancel ends one statement, and is used up then; a lost client and the end of the server are
+//! not.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -35,7 +36,7 @@ pub fn set_step_aside(step_aside: StepAside) {
     STEP_ASIDE.set(Some(step_aside));
 }
 
-/// The number of threads of this process that stand aside now.
+/// The number of threads of this process that step aside now.
 pub fn count_aside() -> usize {
     ASIDE.load(Ordering::Relaxed)
 }
@@ -88,15 +89,15 @@ pub fn has_long() -> bool {
 /// Why a statement is to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Its client, or somebody who knows its secret, asked for it.
+    /// Its client, or another one that knows its secret, requested it.
     Request,
     /// Its time limit is over.
     Timeout,
-    /// Its client is gone.
+    /// Its client has disconnected.
     Disconnected,
     /// The server ends.
     Shutdown,
-    /// What is waited for can be had in another way.
+    /// The awaited thing can be had in another way.
     Elsewhere,
 }
 
@@ -130,7 +131,7 @@ impl Interrupt {
         self.reason.fetch_max(REQUEST, Ordering::Relaxed);
     }
 
-    /// The client is gone: nothing of it is to run any more.
+    /// The client has disconnected: nothing of it is to run any more.
     pub fn disconnect(&self) {
         self.reason.fetch_max(DISCONNECTED, Ordering::Relaxed);
     }
@@ -157,7 +158,7 @@ impl Interrupt {
             .store(until.map_or(0, nanoseconds), Ordering::Relaxed);
     }
 
-    /// Whether there is nothing to look at: the cheap question.
+    /// True if nothing is to be looked at: the cheap question.
     #[inline]
     fn is_quiet(&self) -> bool {
         self.reason.load(Ordering::Relaxed) == 0 && self.deadline.load(Ordering::Relaxed) == 0

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Why etcd gave no answer that could be used. What was asked may be done or not.
+/// Why etcd gave no answer that could be used. The request may be done or not.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EtcdError {
@@ -17,7 +17,7 @@ pub enum EtcdError {
     Unreachable {
         /// The last one.
         endpoint: String,
-        /// What became of it.
+        /// The result of the request.
         #[source]
         source: Box<ureq::Error>,
     },
@@ -27,21 +27,21 @@ pub enum EtcdError {
     /// It refuses.
     #[error("etcd at {endpoint} refuses {path} with {status}: {text}")]
     Refused {
-        /// Which.
+        /// The endpoint.
         endpoint: String,
-        /// What was asked.
+        /// The request.
         path: &'static str,
         /// The status.
         status: u16,
-        /// What it says.
+        /// The answer.
         text: String,
     },
     /// It answers something else than it should.
     #[error("etcd's answer to {path} lacks {what}")]
     Answer {
-        /// What was asked.
+        /// The request.
         path: &'static str,
-        /// What is missing.
+        /// The missing thing.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Who takes part, where etcd keeps it: the register of loosely coupled nodes
+//! The membership, kept in etcd: the register of loosely coupled nodes
 //! ([`Register`](sardonyx_sharing::node::loose::Register)) for nodes on several hosts.
 //!
 //! etcd replicates and agrees; nothing here does. It is spoken to in JSON over HTTP (`/v3/kv/txn`, `/v3/lease/grant`):
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A node counts as there as long as its lease lives. It takes its lease for shorter than etcd does: from the moment
-//! before it asked for it. So when others see it gone, it has stopped to acknowledge what it has only read;
-//! what it writes is refused by the fence of its log, whatever the clocks say (I12).
+//! before it asked for it. So when others take it for failed, it has stopped to acknowledge data that it has only
+//! read. The fence of its log refuses its writes, for any clocks (I12).
 //!
 //! ```no_run
 //! use sardonyx_etcd::{Etcd, EtcdOptions};

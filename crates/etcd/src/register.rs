@@ -19,7 +19,7 @@ const REVOKE: &str = "/v3/lease/revoke";
 /// Tries to count a node's number up, when others do, too.
 const ATTEMPTS: u32 = 100;
 
-/// Where etcd is, and how it is used.
+/// The place of etcd, and its options.
 #[derive(Clone, Debug)]
 pub struct EtcdOptions {
     /// As `http://host:port`; tried in turn.
@@ -30,7 +30,7 @@ pub struct EtcdOptions {
     pub lease: Duration,
     /// For so long an answer is waited for.
     pub time_limit: Duration,
-    /// How often a node looks who is there.
+    /// The interval at which a node looks for others.
     pub look_every: Duration,
 }
 
@@ -152,7 +152,7 @@ impl Etcd {
         let before = Instant::now();
         let answer = self.client.ask(KEEP_ALIVE, &json!({ "ID": lease }))?;
         let seconds = number(&answer["result"]["TTL"]).unwrap_or(0);
-        // Of a lease that is gone nothing is said: it lives no longer than it was known to.
+        // Nothing is said of an ended lease: it lives no longer than it was known to.
         if let Ok(seconds @ 1..) = u64::try_from(seconds) {
             *until = before + Duration::from_secs(seconds);
             self.renewed = before;

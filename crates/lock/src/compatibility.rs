@@ -1,4 +1,4 @@
-//! Which locks go together: lock modes and the matrix over them.
+//! The compatible locks: lock modes and the matrix over them.
 //!
 //! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix
 //! says, for a mode held by one owner and a mode requested by another, whether both may hold. It
@@ -19,7 +19,7 @@ pub const SHARED: Mode = Mode(0);
 /// The exclusive mode of [`Compatibility::SHARED_EXCLUSIVE`].
 pub const EXCLUSIVE: Mode = Mode(1);
 
-/// How many modes a matrix can have.
+/// The most modes of a matrix.
 pub const MODES_MAX: usize = 32;
 
 /// A set of modes.
@@ -30,12 +30,12 @@ impl Modes {
     /// No mode.
     pub const NONE: Modes = Modes(0);
 
-    /// Whether there is none in it.
+    /// True if it has none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `mode` is in it.
+    /// True if it has `mode`.
     pub fn contains(self, mode: Mode) -> bool {
         self.0 >> mode.0 & 1 == 1
     }
@@ -76,7 +76,7 @@ pub enum CompatibilityError {
     /// No modes, or too many.
     #[error("a compatibility matrix has 1 to {MODES_MAX} modes, this one {modes}")]
     Size {
-        /// How many rows there are.
+        /// The number of rows.
         modes: usize,
     },
     /// A row is shorter or longer than the matrix is high.
@@ -84,9 +84,9 @@ pub enum CompatibilityError {
     Row {
         /// The row, from 0.
         row: usize,
-        /// How many columns it has.
+        /// The number of its columns.
         length: usize,
-        /// How many it should have: as many as there are rows.
+        /// The right number of columns: that of the rows.
         modes: usize,
     },
 }
@@ -120,8 +120,8 @@ impl Compatibility {
     /// A mode *covers* another if it excludes at least the same: whatever it admits, the other
     /// admits, and whatever admits it, or was admitted beside it, admits the other. Its holder needs
     /// no second lock for the other. In a matrix that is not symmetric a mode may not even cover
-    /// itself: if another is admitted beside it that would not admit it, whoever holds it and asks
-    /// for it again, to do the same once more, may have to wait.
+    /// itself. If another is admitted beside it that would not admit it, a holder that requests it
+    /// again, to do the same once more, may have to wait.
     ///
     /// # Errors
     /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.
@@ -185,30 +185,30 @@ impl Compatibility {
         }
     }
 
-    /// How many modes there are.
+    /// The number of modes.
     pub fn modes(&self) -> usize {
         self.modes
     }
 
-    /// Whether `requested` (every mode in it) may be granted beside another owner's `held`.
+    /// True if `requested` (every mode in it) may be granted beside another owner's `held`.
     pub fn admits(&self, held: Modes, requested: Modes) -> bool {
         requested
             .iter()
             .all(|mode| held.0 & self.refused_by[usize::from(mode.0)] == 0)
     }
 
-    /// Whether the two do not go together in whichever order they come.
+    /// True if the two are not compatible, in either order.
     pub fn conflict(&self, one: Modes, other: Modes) -> bool {
         !self.admits(one, other) || !self.admits(other, one)
     }
 
-    /// Whether the owner of `held` has all rights of `requested` already.
+    /// True if the owner of `held` has all rights of `requested` already.
     pub fn covers(&self, held: Modes, requested: Mode) -> bool {
         held.0 & self.covered_by[usize::from(requested.0)] != 0
     }
 }
 
-/// Whether `held` excludes at least what `requested` excludes, whoever was granted something since.
+/// True if `held` excludes at least everything that `requested` excludes, for any later grants.
 const fn covers(rows: &[&[bool]], held: usize, requested: usize) -> bool {
     let mut other = 0;
     while other < rows.len() {
@@ -246,7 +246,7 @@ mod tests {
         assert!(matrix.conflict(shared.into(), update.into()));
         assert!(matrix.covers(update.into(), shared));
         assert!(matrix.covers(exclusive.into(), update));
-        // Whoever reads again beside one who has come to update has to ask.
+        // A reader that reads again beside one that is about to update has to request it.
         assert!(!matrix.covers(shared.into(), shared));
         assert!(!matrix.covers(update.into(), exclusive));
         assert!(!matrix.covers(shared.into(), update));

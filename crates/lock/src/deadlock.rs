@@ -6,19 +6,17 @@
 //! may cross the levels: a subtransaction of T2 holds a page and waits for an object of T1, a
 //! subtransaction of which waits for the page.
 //!
-//! A wait for a lock ends when all that block it are gone. A wait for a bounded quantity may end
-//! when *any* of the pending changes is decided, so not every cycle through it is a deadlock. Hence
-//! what cannot end is found by reduction: who waits for nobody can end; who waits only for those
-//! who can end, can end; the others are stuck, and from each of them a walk along the stuck
-//! comes to a cycle.
+//! A wait for a lock ends when all blocking locks are released. A wait for a bounded quantity may end when *any* of
+//! the pending changes is decided, so not every cycle through it is a deadlock. Hence deadlocked waits are found by
+//! reduction. An owner that waits for none can end; one that waits only for those that can end, can end. The others
+//! are stuck, and from each of them a walk along the stuck comes to a cycle.
 //!
-//! The victim is one of that cycle. If the edge into it leads to the subtransaction itself, it
-//! suffices that the subtransaction gives back its pages: it restarts. If the edge goes through its
-//! transaction, only the transaction's end helps. The order of preference: no compensation, a
-//! restart, whom the [`VictimRule`] names. A compensation could not obey [`Denied::Deadlock`], since its transaction
-//! aborts already; but it asks for nothing except pages, which belong to subtransactions, so in a
-//! cycle of compensations only, every edge leads to a subtransaction itself and every member can be
-//! told to restart.
+//! The victim is one of that cycle. If the edge into it leads to the subtransaction itself, it suffices that the
+//! subtransaction gives back its pages: it restarts. If the edge goes through its transaction, only the
+//! transaction's end helps. The order of preference: no compensation, a restart, whom the [`VictimRule`] names. A
+//! compensation could not obey [`Denied::Deadlock`], since its transaction aborts already. But it requests nothing
+//! except pages, which belong to subtransactions. So in a cycle of compensations only, every edge leads to a
+//! subtransaction itself, and every member can be ordered to restart.
 //!
 //! Nothing here depends on time or chance: the same waits have the same victim.
 
@@ -27,33 +25,33 @@ use crate::victim_rule::VictimRule;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// An owner for whom somebody waits.
+/// An owner for which another waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// The owner.
     pub to: Owner,
-    /// Whether it is out of the way when the subtransaction restarts, because a page of it is
-    /// waited for. Always false for transactions.
+    /// True if it is out of the way when the subtransaction restarts, because a page of it is waited for. Always
+    /// false for transactions.
     pub restart_helps: bool,
 }
 
 /// A wait, and who has to go before it ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocked {
-    /// Who waits.
+    /// The waiting one.
     pub asker: Asker,
-    /// Whether it may end when any of `edges` has gone, not only when all have.
+    /// True if it may end when any of `edges` is released, not only when all are.
     pub any: bool,
     /// Whom it waits for. None: it is about to end.
     pub edges: SmallVec<[Edge; 4]>,
 }
 
-/// Who is to be denied.
+/// The wait to deny.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Victim {
     /// The wait's place among those looked at.
     pub place: usize,
-    /// What it is told.
+    /// The denial.
     pub denied: Denied,
 }
 

@@ -1,12 +1,12 @@
 //! Bounded quantities: changes that are admitted only if they stay within bounds whichever of the
 //! running transactions commit and abort.
 //!
-//! Where a lock mode can only say that two withdrawals commute or do not, the quantity itself says
-//! how much may be withdrawn. For each object the net pending change of every running transaction
-//! is kept. With the value that includes them all, the *lowest* outcome is the one in which the
-//! others' net gains are undone, and the *highest* that in which their net losses are. A decrease
-//! must keep the lowest, an increase the highest outcome within bounds. A transaction counts on its
-//! own changes: if they are undone, so is what it builds on them.
+//! A lock mode can only say that two withdrawals commute or do not; the quantity itself says how
+//! much may be withdrawn. For each object the net pending change of every running transaction is
+//! kept. With the value that includes them all, the *lowest* outcome is the one in which the
+//! others' net gains are undone, and the *highest* the one in which their net losses are. A
+//! decrease must keep the lowest, an increase the highest outcome within bounds. A transaction
+//! counts on its own changes: if they are undone, so is what it builds on them.
 //!
 //! Invariant: if every outcome was within the bounds before, every outcome is after an admitted
 //! change. (Those in which the owner aborts do not change.) The caller makes a change of the value
@@ -17,9 +17,9 @@ use smallvec::SmallVec;
 /// A quantity and a change to be made to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quantity {
-    /// What it is now, with the changes of all transactions, ended or not.
+    /// Its present value, with the changes of all transactions, ended or not.
     pub value: i64,
-    /// What is to be added.
+    /// The change to add.
     pub change: i64,
     /// The least that it may be.
     pub low: i64,
@@ -27,7 +27,7 @@ pub struct Quantity {
     pub high: i64,
 }
 
-/// Whether a change can be made.
+/// The admission of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Admission {
     /// Yes, whatever becomes of the others; it is noted.
@@ -94,7 +94,7 @@ impl<O: Copy + Eq> Reservations<O> {
         depended
     }
 
-    /// What is pending of an owner; `None` if it has noted no change.
+    /// The pending change of an owner; `None` if it has noted none.
     pub fn net_of(&self, owner: O) -> Option<i128> {
         let found = self.net.iter().find(|(other, _)| *other == owner);
         found.map(|(_, net)| *net)
@@ -106,7 +106,7 @@ impl<O: Copy + Eq> Reservations<O> {
         others.copied().filter(|(_, net)| *net != 0)
     }
 
-    /// Whether nothing is pending.
+    /// True if nothing is pending.
     pub fn is_empty(&self) -> bool {
         self.net.is_empty()
     }

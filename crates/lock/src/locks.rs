@@ -1,15 +1,14 @@
 //! The lock manager of multi-level transactions: all locks, on pages and on objects, and the
 //! pending changes of bounded quantities, for many threads.
 //!
-//! The table is divided into shards with a mutex each. A request that is granted at once, and a
-//! release that wakes nobody, take one mutex and no memory. Who has to wait parks; before, it looks
-//! for a deadlock, with all shards in which somebody waits locked in order, so what it sees is
-//! exact. It need not look if nobody else waits. There are no timers, and no deadlock stays: cycles
-//! close only when a wait begins or when a conversion passes those who wait, and then
-//! [`deadlock::victim`] is asked until there is none.
+//! The table is divided into shards with a mutex each. A request that is granted at once, and a release that wakes no
+//! thread, take one mutex and no memory. A thread that has to wait parks. Before, it looks for a deadlock, with all
+//! shards that have waits locked in order, so its view is exact. It need not look if no other one waits. It has no
+//! timers, and no deadlock stays. Cycles close only when a wait begins or when a conversion passes waiting ones, and
+//! then [`deadlock::victim`] is asked until there is none.
 //!
-//! Who is the victim is decided by a [`VictimRule`]. It may be parked: its request is taken out of the queue and its thread woken with
-//! [`Denied`]. When a transaction is told to abort, so are all its other waiting subtransactions.
+//! A [`VictimRule`] decides the victim. It may be parked: its request is taken out of the queue and its thread woken
+//! with [`Denied`]. When a transaction is ordered to abort, so are all its other waiting subtransactions.
 //!
 //! Source: DASDBS paper, section 2 (locks of two levels in one manager).
 
@@ -35,14 +34,13 @@ const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
 
 const _: () = assert!(SHARDS <= u64::BITS as usize);
 
-/// How often a subtransaction looks again whether a page is free before it queues. A page is seldom
-/// locked for a microsecond. Who queues for one parks, and has it locked from when it is granted
-/// until it runs again, which takes ten times as long; others then meet it, park too, and a convoy
-/// has formed that does not dissolve by itself.
+/// The number of times that a subtransaction looks again for a free page before it queues. A page is seldom locked for
+/// a microsecond. A thread that queues for one parks, and has it locked from its grant until it runs again, which takes
+/// ten times as long. Others then meet it, park too, and a convoy has formed that does not dissolve by itself.
 const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
 
-/// Before so many of the looks it stays on its processor; before the others it lets somebody else
-/// have that, perhaps who has the page.
+/// Before so many of the looks it stays on its processor; before the others it yields it, perhaps to the holder of the
+/// page.
 const LOOKS_AWAKE: u32 = 8;
 
 /// All locks of a database.
@@ -64,19 +62,19 @@ const LOOKS_AWAKE: u32 = 8;
 pub struct Locks {
     hash: SecretState,
     shards: Box<[CacheLine<Mutex<Shard>>]>,
-    /// A bit for each shard in which somebody waits, changed within the shard's mutex.
+    /// A bit for each shard with waits, changed within the shard's mutex.
     waiting: AtomicU64,
-    /// How long threads waited for pages and for objects.
+    /// The time that threads waited for pages and for objects.
     wait_nanoseconds: [AtomicU64; 2],
     victims: VictimRule,
 }
 
-/// Whether a change of a bounded quantity was admitted.
+/// The admission of a bounded quantity's change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reserved {
     /// It is, until the transaction ends.
     Granted {
-        /// Whether it is the transaction's first on the object: to be noted for release.
+        /// True if it is the transaction's first on the object: to be noted for release.
         first: bool,
     },
     /// It depends on what becomes of others: let go of the quantity's page,
@@ -94,7 +92,7 @@ pub struct Token(pub(crate) u64);
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// Who asks, for whom.
+    /// The asker, and its owner.
     pub asker: Asker,
     /// The name of the object's lock space.
     pub space: &'static str,
@@ -104,7 +102,7 @@ pub struct Waiting {
     pub mode: Option<Mode>,
     /// Whom it waits for.
     pub blockers: Vec<Owner>,
-    /// How long it has waited.
+    /// The time that it has waited.
     pub waited: Duration,
 }
 
@@ -204,11 +202,10 @@ impl Locks {
         }
     }
 
-    /// Asks for a change of a bounded quantity, for a transaction (or for that of a
-    /// subtransaction). Its end is told by [`Locks::release_reservations`]. The caller holds the
-    /// quantity's page exclusively and, if the change is granted, makes it before letting go of the
-    /// page. If the subtransaction fails after all, the page's bytes are put back together with
-    /// [`Locks::adjust_reservation`] by the opposite.
+    /// Asks for a change of a bounded quantity, for a transaction (or for that of a subtransaction).
+    /// [`Locks::release_reservations`] ends it. The caller holds the quantity's page exclusively and, if the change is
+    /// granted, makes it before letting go of the page. If the subtransaction fails after all, the page's bytes are put
+    /// back together with [`Locks::adjust_reservation`] by the opposite.
     pub fn try_reserve(
         &self,
         owner: Owner,
@@ -276,13 +273,13 @@ impl Locks {
         }
     }
 
-    /// What the owner holds of an object.
+    /// The owner's modes of an object.
     pub fn held(&self, owner: Owner, space: &'static LockSpace, object: u64) -> Modes {
         let resource = resource(space, object);
         self.shard(resource).1.held(owner, resource)
     }
 
-    /// Whether nobody holds, awaits or reserves anything.
+    /// True if nothing is held, awaited or reserved.
     pub fn is_empty(&self) -> bool {
         self.shards.iter().all(|shard| shard.lock().is_empty())
     }
@@ -305,7 +302,7 @@ impl Locks {
         LocksStatistics { pages, objects }
     }
 
-    /// Who waits for whom now, in order of the waiters.
+    /// The present waits, in order of the waiters.
     pub fn waiting(&self) -> Vec<Waiting> {
         let now = Instant::now();
         let mut all = Vec::new();
@@ -334,8 +331,8 @@ impl Locks {
         (place, self.shards[place].lock())
     }
 
-    /// The shards in which somebody waits, all locked. If somebody begins to wait in another one
-    /// meanwhile, it sees these waits when it looks itself.
+    /// The shards with waits, all locked. If a thread begins to wait in another one meanwhile, it sees these waits when
+    /// it looks itself.
     fn shards_with_waits(&self) -> Vec<(usize, MutexGuard<'_, Shard>)> {
         let waiting = self.waiting.load(Ordering::SeqCst);
         let places = (0..SHARDS).filter(|place| waiting >> place & 1 == 1);
@@ -453,14 +450,14 @@ fn pause(nth: u32) {
     }
 }
 
-/// Whose waits are to be denied, and with what; `None` if there is no deadlock.
+/// The waits to deny, and the denial; `None` without a deadlock.
 fn find_victim(
     shards: &[(usize, MutexGuard<'_, Shard>)],
     transaction: Owner,
     rule: VictimRule,
 ) -> Option<(Asker, Denied)> {
-    // Most waits are for somebody who runs, and nobody waits for who begins to. That is seen sooner
-    // than all edges are found.
+    // Most waits are for a running owner, and a newly waiting one is not waited for. That is seen sooner than all edges
+    // are found.
     let in_the_way = |(_, shard): &(usize, MutexGuard<'_, Shard>)| shard.is_in_the_way(transaction);
     if !shards.iter().any(in_the_way) {
         return None;

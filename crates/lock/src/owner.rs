@@ -1,7 +1,7 @@
-//! Who holds and who waits: transactions and their subtransactions.
+//! The holders and waiters: transactions and their subtransactions.
 //!
 //! Locks on objects (L1) belong to transactions, locks on pages (L0) to subtransactions; but it is
-//! always the thread of one subtransaction that waits. So whoever asks says both, as an [`Asker`].
+//! always the thread of one subtransaction that waits. So each request names both, as an [`Asker`].
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(u64);
 
-/// How many of an owner's bits tell its subtransactions apart.
+/// The bits of an owner that distinguish its subtransactions.
 const SUBTRANSACTION_BITS: u32 = 16;
 
 impl Owner {
@@ -48,7 +48,7 @@ impl Owner {
         Owner(self.0 >> SUBTRANSACTION_BITS << SUBTRANSACTION_BITS)
     }
 
-    /// Whether it is a subtransaction.
+    /// True if it is a subtransaction.
     pub fn is_subtransaction(self) -> bool {
         self != self.transaction_of()
     }
@@ -63,7 +63,7 @@ impl Owner {
         self.0
     }
 
-    /// Whether `waiter`'s progress is needed for this owner to end: it is the same, or one of its
+    /// True if `waiter`'s progress is needed for this owner to end: it is the same, or one of its
     /// subtransactions.
     pub(crate) fn includes(self, waiter: Owner) -> bool {
         self == waiter || self == waiter.transaction_of()
@@ -95,21 +95,21 @@ impl fmt::Debug for Owner {
     }
 }
 
-/// Who asks for a lock.
+/// The asker of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asker {
     /// To whom the lock will belong.
     pub holder: Owner,
-    /// Who waits meanwhile, and no other: the holder, or a subtransaction of it.
+    /// The waiting one, and no other: the holder, or a subtransaction of it.
     pub waiter: Owner,
     /// The younger of two transactions has the larger. A transaction that is run again after a
     /// deadlock keeps it, so that it becomes the oldest some day and is not chosen again.
     pub age: u64,
-    /// Whether it undoes something. It is never a victim while somebody else can be.
+    /// True if it undoes something. It is never a victim while another one can be.
     pub compensation: bool,
 }
 
-/// How a request was granted.
+/// The way in which a request was granted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Granted {
     /// The holder had no lock on the object: it is to be noted for release.
@@ -123,10 +123,10 @@ pub enum Granted {
 /// Why a request was not granted: it was chosen to end a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Denied {
-    /// Others wait for the pages of this subtransaction only: it lets go of them and is executed
+    /// Others wait for the pages of this subtransaction only: it releases them and is executed
     /// again.
     ///
-    /// Only a subtransaction that has or awaits a page is told so. If it awaited an object, it asks
+    /// Only a subtransaction that has or awaits a page gets this. If it awaited an object, it asks
     /// for that again *before* it is executed again, while it has no pages. Otherwise two
     /// transactions that hold an object each and want the other's could restart for ever: each
     /// would be found with pages first, and never both waiting for objects.

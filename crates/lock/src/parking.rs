@@ -1,7 +1,8 @@
-//! Where one thread waits for the outcome of its request.
+//! The place at which one thread waits for the result of its request.
 //!
-//! The outcome is written once, by whoever ends the wait, while the wait is taken out of the table;
-//! then the thread is woken. Parking compares the word in the same step, so no wake-up is lost.
+//! The result is written once, by the thread that ends the wait, while the wait is removed from the
+//! table; then the waiting thread is woken. Parking compares the word in the same step, so no
+//! wake-up is lost.
 
 use crate::owner::{Denied, Granted};
 use sardonyx_base::sync::ParkingWord;
@@ -10,8 +11,8 @@ use sardonyx_base::sync::atomic::{AtomicU32, Ordering};
 /// The outcome of a wait.
 pub(crate) type Outcome = Result<Granted, Denied>;
 
-/// How often a waiting thread looks before it parks: well under a microsecond. A lock is let go of
-/// sooner only by luck, and there may be more threads than processors.
+/// The number of looks of a waiting thread before it parks: well under a microsecond. A lock is let
+/// go of sooner only by luck, and there may be more threads than processors.
 const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
 
 /// All outcomes; the number of one is its place here, from 1.

@@ -1,14 +1,13 @@
 //! The locks on one object: who holds it and who waits.
 //!
-//! Requests are served first come, first served: none is granted before an earlier one with which
-//! it conflicts. One that conflicts with nobody before it need not wait behind them, for it delays
-//! nobody. A *conversion*, a request of an owner that already holds the object, goes before
-//! ordinary ones (they could not be granted before it ends anyway) and after earlier conversions;
-//! two conversions that wait for each other's holder are a deadlock, which [`crate::deadlock`] finds.
+//! Requests are served first come, first served: none is granted before an earlier one with which it conflicts.
+//! A request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a
+//! request of an owner that already holds the object, goes before ordinary ones (they could not be granted
+//! before it ends anyway) and after earlier conversions. Two conversions that wait for each other's holder are
+//! a deadlock, which [`crate::deadlock`] finds.
 //!
-//! Invariants, after every call: what different owners hold goes together; every waiter waits for
-//! somebody ([`LockQueue::blockers`] is not empty); no owner is twice among the holders or the
-//! waiters.
+//! Invariants, after every call: the modes of different owners are compatible. Every waiter waits for an owner
+//! ([`LockQueue::blockers`] is not empty). No owner is twice among the holders or the waiters.
 
 use crate::compatibility::{Compatibility, Mode, Modes};
 use smallvec::SmallVec;
@@ -16,7 +15,7 @@ use smallvec::SmallVec;
 /// An owner and what it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Holder<O> {
-    /// Who holds.
+    /// The holder.
     pub owner: O,
     /// All modes that it holds.
     pub modes: Modes,
@@ -25,15 +24,15 @@ pub struct Holder<O> {
 /// An owner and what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Waiter<O> {
-    /// Who waits.
+    /// The waiter.
     pub owner: O,
     /// All modes that it has asked for and not yet.
     pub modes: Modes,
-    /// Whether it already holds the object in another mode.
+    /// True if it already holds the object in another mode.
     pub conversion: bool,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
     /// The owner had what it asks for already; nothing has changed.
@@ -62,9 +61,8 @@ impl<O> Default for LockQueue<O> {
 }
 
 impl<O: Copy + Eq> LockQueue<O> {
-    /// A queue with these holders and, in this order, these waiters, as another's
-    /// [`LockQueue::holders`] and [`LockQueue::waiters`] gave them: for whoever keeps queues elsewhere
-    /// than in objects.
+    /// A queue with these holders and, in this order, these waiters, as another's [`LockQueue::holders`] and
+    /// [`LockQueue::waiters`] gave them: for callers that keep queues elsewhere than in objects.
     pub fn of(
         holders: impl IntoIterator<Item = Holder<O>>,
         waiters: impl IntoIterator<Item = Waiter<O>>,
@@ -79,7 +77,7 @@ impl<O: Copy + Eq> LockQueue<O> {
         queue
     }
 
-    /// Nobody holds or waits any more.
+    /// Removes all holders and waiters.
     #[inline]
     pub fn clear(&mut self) {
         self.holders.clear();
@@ -188,8 +186,8 @@ impl<O: Copy + Eq> LockQueue<O> {
     /// Makes an owner that waits wait for these modes only, in its place; for none, as
     /// [`LockQueue::cancel`]. Appends to `granted` those who hold (more) now.
     ///
-    /// The modes should be among those that it waits for: others could not be put in its place
-    /// without passing somebody.
+    /// The modes should be among those that it waits for: others could not be put in its place without passing
+    /// another waiter.
     pub fn narrow(
         &mut self,
         matrix: &Compatibility,
@@ -205,13 +203,13 @@ impl<O: Copy + Eq> LockQueue<O> {
         }
     }
 
-    /// What the owner holds.
+    /// The owner's held modes.
     pub fn held(&self, owner: O) -> Modes {
         let holder = self.holders.iter().find(|holder| holder.owner == owner);
         holder.map_or(Modes::NONE, |holder| holder.modes)
     }
 
-    /// What the owner waits for.
+    /// The owner's awaited modes.
     pub fn awaited(&self, owner: O) -> Modes {
         let waiter = self.waiters.iter().find(|waiter| waiter.owner == owner);
         waiter.map_or(Modes::NONE, |waiter| waiter.modes)
@@ -226,11 +224,10 @@ impl<O: Copy + Eq> LockQueue<O> {
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
     }
 
-    /// The holders that have to go, or to give up a mode, before the owner is granted what it waits
-    /// for: those that do not admit it or wait for more before it, and those that do so to somebody
-    /// for whom it waits, and so on through the queue. If every owner waits for one object at a
-    /// time, a cycle of waiting goes through one of these, so a search for it may leave out all who
-    /// only wait.
+    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are
+    /// holders that do not admit it or wait for more before it, and those that do so to an owner for which it
+    /// waits, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting
+    /// goes through one of these. So a search for it may leave out all that only wait.
     pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
         let mut blocking = SmallVec::new();
         let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
@@ -271,12 +268,12 @@ impl<O: Copy + Eq> LockQueue<O> {
         &self.waiters
     }
 
-    /// Whether nobody holds and nobody waits.
+    /// True without holders and waiters.
     pub fn is_free(&self) -> bool {
         self.holders.is_empty() && self.waiters.is_empty()
     }
 
-    /// Those for whom `waiter` would have to wait at `place` in the queue.
+    /// The owners for which `waiter` would have to wait at `place` in the queue.
     fn blockers_at(
         &self,
         matrix: &Compatibility,
@@ -319,7 +316,7 @@ impl<O: Copy + Eq> LockQueue<O> {
         }
     }
 
-    /// Grants every waiter that has nobody to wait for any more.
+    /// Grants every waiter that has no owner to wait for any more.
     fn promote(&mut self, matrix: &Compatibility, granted: &mut impl Extend<O>) {
         let mut place = 0;
         while let Some(&waiter) = self.waiters.get(place) {

@@ -1,12 +1,12 @@
 //! A part of the lock table: the locks, pending changes and waits of some of the objects.
 //!
-//! It is changed under its mutex only, without a clock but for the time at which a wait began.
-//! Whoever ends waits gets back the places where the threads wait and wakes them after letting go of
-//! the mutex.
+//! It is changed under its mutex only, without a clock but for the time at which a wait began. A
+//! caller that ends waits gets the places where the threads wait, and wakes them after releasing the
+//! mutex.
 //!
 //! Invariants: every waiter in a queue has at least one [`Wait`] for the same object and holder, and
-//! together these ask for what it waits for; a wait for a quantity has somebody on whose pending
-//! change it depends.
+//! together these request its awaited modes. A wait for a quantity depends on a pending change of an
+//! owner.
 
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{Blocked, Edge};
@@ -23,7 +23,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Those whose wait has ended and who are to be woken.
+/// The parked threads whose wait has ended and that are to be woken.
 pub(crate) type Woken = SmallVec<[Arc<Parking>; 2]>;
 
 /// For what a thread waits.
@@ -32,7 +32,7 @@ pub(crate) enum Wanted {
     /// A lock.
     Lock {
         mode: Mode,
-        /// Whether the holder had no lock on the object when it asked.
+        /// True if the holder had no lock on the object at its request.
         new: bool,
     },
     /// That a pending change of a quantity is decided.
@@ -77,7 +77,7 @@ pub(crate) struct Shard {
     pub(crate) statistics: [LevelStatistics; 2],
 }
 
-/// Which of the statistics.
+/// The level of the statistics.
 pub(crate) fn level(resource: Resource) -> usize {
     usize::from(resource.space != 0)
 }
@@ -103,8 +103,8 @@ impl Shard {
         }
     }
 
-    /// Whether a lock that the holder has just been granted may be in the way of those who waited
-    /// before: it was a conversion, which passes them.
+    /// True if a lock that the holder has just been granted may block earlier waiters: it was a
+    /// conversion, which passes them.
     pub(crate) fn passed_somebody(&self, resource: Resource, granted: Granted) -> bool {
         granted == Granted::More
             && self
@@ -169,7 +169,7 @@ impl Shard {
         if pending.reservations.is_empty() {
             self.pending.remove(&resource);
         }
-        // Who takes back a part of a pending change decides that part.
+        // An owner that takes a part of a pending change back decides that part.
         let back = i128::from(quantity.change) * before.unwrap_or(0) < 0;
         if back && matches!(answer, Reserved::Granted { .. }) {
             self.decide(resource, woken);
@@ -275,8 +275,8 @@ impl Shard {
         }
     }
 
-    /// Whether somebody may wait for the transaction or one of its subtransactions. True whenever
-    /// somebody does; the reverse takes the edges of the waits, which are many where many wait.
+    /// True if another may wait for the transaction or one of its subtransactions. True whenever
+    /// another does; the reverse takes the edges of the waits, which are many if many wait.
     pub(crate) fn is_in_the_way(&self, transaction: Owner) -> bool {
         let mut last = None;
         self.waits.iter().any(|wait| {
@@ -302,13 +302,13 @@ impl Shard {
         })
     }
 
-    /// What the owner holds of the object.
+    /// The owner's modes of the object.
     pub(crate) fn held(&self, owner: Owner, resource: Resource) -> Modes {
         let locked = self.locks.get(&resource);
         locked.map_or(Modes::NONE, |locked| locked.queue.held(owner))
     }
 
-    /// Whether nobody holds, awaits or reserves anything.
+    /// True if nothing is held, awaited or reserved.
     pub(crate) fn is_empty(&self) -> bool {
         self.locks.is_empty() && self.pending.is_empty() && self.waits.is_empty()
     }
@@ -331,8 +331,8 @@ impl Shard {
             if !matrix.conflict(ahead.modes, waiter.modes) {
                 continue;
             }
-            // Its request has to end first. Who asks for a transaction is not told to restart for
-            // that: it may have no pages, and a conversion would come again in the same place.
+            // Its request has to end first. A request for a transaction is not ordered to restart
+            // for that: it may have no pages, and a conversion would come again in the same place.
             for other in self.waits_of(ahead.owner, wait.resource) {
                 edges.push(Edge {
                     to: self.waits[other].asker.waiter,

@@ -1,8 +1,8 @@
 //! Lock spaces: kinds of lockable objects, each with lock modes and a matrix of its own.
 //!
 //! A space is a `static` of the program that defines it: accounts, counters, the keys of indexes. An
-//! object is a number in its space (a hash of a longer name does: a collision costs a needless wait,
-//! never a wrong grant, as long as the matrix is the same). Spaces are told apart by their names.
+//! object is a number in its space, such as a hash of a longer name. A collision costs a needless
+//! wait, never a wrong grant, as long as the matrix is the same. Their names distinguish spaces.
 
 use crate::compatibility::Compatibility;
 use sardonyx_base::hash::Fnv1a;
@@ -58,7 +58,7 @@ impl LockSpace {
         self.number
     }
 
-    /// Which of its modes go together.
+    /// The compatibility of its modes.
     pub fn matrix(&self) -> &Compatibility {
         &self.matrix
     }

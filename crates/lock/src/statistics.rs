@@ -1,4 +1,4 @@
-//! What a lock manager has done so far.
+//! Counts of a lock manager.
 
 use core::time::Duration;
 
@@ -10,11 +10,11 @@ pub struct LevelStatistics {
     pub requests: u64,
     /// Requests that had to wait.
     pub waits: u64,
-    /// How long threads waited, together: from the request until they went on.
+    /// The time that threads waited, together: from the request until they continued.
     pub wait_time: Duration,
-    /// Deadlocks in which a subtransaction that waited at this level was told to restart.
+    /// Deadlocks in which a subtransaction that waited at this level was ordered to restart.
     pub restarts: u64,
-    /// Deadlocks in which a transaction that waited at this level was told to abort.
+    /// Deadlocks in which a transaction that waited at this level was ordered to abort.
     pub aborts: u64,
 }
 

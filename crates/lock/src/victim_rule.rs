@@ -1,8 +1,8 @@
-//! Which member of a deadlock gives way, where several could.
+//! The choice of a deadlock's victim among several candidates.
 //!
 //! The DASDBS paper does not say by which rule its lock manager picks the victim, and the rule decides
 //! how much a system with many deadlocks gets done. So it is an option, and nothing else about deadlocks
-//! depends on it: a compensation is never chosen while somebody else can be, and a restart of a
+//! depends on it. A compensation is never chosen while another one can be, and a restart of a
 //! subtransaction is preferred to the end of a transaction, under every rule ([`crate::deadlock`]).
 //!
 //! Only [`VictimRule::Youngest`] promises that a transaction that is run again at its old age commits
@@ -13,7 +13,7 @@
 use crate::owner::Asker;
 use sardonyx_base::random::Random;
 
-/// Who is denied to end a deadlock, among those of whom the same would be asked.
+/// The choice of the denied one to end a deadlock, among equal candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VictimRule {
     /// The transaction that began last: it has done least. No transaction starves if it is run again at

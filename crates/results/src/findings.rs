@@ -1,8 +1,8 @@
 //! All that an experiment found, in every form: text for people, JSON for programs, CSV and SVG as
 //! files.
 //!
-//! The figures themselves are a value that serialises; what people read and what is written to files
-//! are views of it, made once, in the order in which they are added.
+//! The figures themselves are a value that serialises. The text for people and the files are views of it, made
+//! once, in the order in which they are added.
 
 use crate::Grid;
 use crate::chart::{Chart, Sheet as Charts};
@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug)]
 pub struct Findings {
     json: String,
@@ -27,7 +27,7 @@ pub struct Findings {
 pub struct WriteError {
     /// The file, or the directory that could not be made.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
@@ -53,7 +53,7 @@ impl Findings {
         self
     }
 
-    /// Whether what was to be shown holds.
+    /// True if the claim to show holds.
     pub fn holds(&self) -> bool {
         self.holds
     }
@@ -98,12 +98,12 @@ impl Findings {
         self
     }
 
-    /// What a program gets.
+    /// The form for programs.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// What people get.
+    /// The form for people.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -118,7 +118,7 @@ impl Findings {
     /// Prints the figures as JSON, or the text.
     ///
     /// # Errors
-    /// What writing says.
+    /// The errors of writing.
     pub fn print(&self, json: bool, mut output: impl Write) -> io::Result<()> {
         match json {
             true => writeln!(output, "{}", self.json),
@@ -194,7 +194,7 @@ mod tests {
             std::fs::read_to_string(&written[0]).unwrap(),
             "figure\n1.5\n2\n"
         );
-        // A file in its place is told, and left.
+        // A file in its place is reported, and left.
         let taken = findings.write(Some(&written[0])).unwrap_err();
         assert!(taken.to_string().contains("name a directory"), "{taken}");
         let mut printed = Vec::new();

@@ -1,14 +1,14 @@
 //! Rows of figures whose columns are declared once, with their units: people get an aligned table,
 //! programs get CSV with all digits.
 //!
-//! A column has a heading for people, a key for programs, or both: what is only a ratio of others is
-//! not written, and what would make a table too wide is not printed.
+//! A column has a heading for people, a key for programs, or both. A mere ratio of others is not
+//! written, and a column that would make a table too wide is not printed.
 
 use crate::csv;
 use crate::table::Table;
 use crate::units;
 
-/// What a column's numbers are, and so how people read them.
+/// The unit of a column's numbers, and so their form for people.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// So many decimals.
@@ -25,7 +25,7 @@ pub enum Unit {
     Share,
     /// Bytes, shown in the unit that suits them.
     Bytes,
-    /// How many times another.
+    /// A multiple of another.
     Times,
 }
 

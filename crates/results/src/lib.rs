@@ -1,4 +1,4 @@
-//! How results are shown: aligned text for people, CSV and SVG for other programs.
+//! The forms of results: aligned text for people, CSV and SVG for other programs.
 //!
 //! - [`findings`]: all that an experiment found, printed and written in every form;
 //! - [`grid`]: rows whose columns are declared once, for people and for CSV;

@@ -1,4 +1,4 @@
-//! What a recovery did, as it is printed by every verb that recovers.
+//! The report of a recovery, as every verb that recovers prints it.
 
 use crate::table::Sheet;
 use crate::units;
@@ -12,29 +12,29 @@ pub struct RecoveryFigures {
     pub backup_blocks: u64,
     /// Bytes loaded from the backup.
     pub backup_bytes: u64,
-    /// How long that took.
+    /// The time of that.
     pub load_seconds: f64,
     /// Bytes of backup a second; 0 if nothing was loaded.
     pub load_bytes_per_second: f64,
     /// The LSN from which the log was applied.
     pub redo_from_lsn: u64,
-    /// Where the log ends.
+    /// The log's end.
     pub redo_to_lsn: u64,
     /// Groups redone.
     pub redo_groups: u64,
     /// Transactions redone.
     pub redo_transactions: u64,
-    /// How long the redo pass took, reading the log included.
+    /// The time of the redo pass, reading the log included.
     pub redo_seconds: f64,
     /// Transactions redone a second; 0 if there were none.
     pub redo_transactions_per_second: f64,
     /// Journal rows that the archive lacked and the log had.
     pub journal_rows: u64,
-    /// How long reading what is behind the log's end took: nothing durable may follow it.
+    /// The time of reading the bytes behind the log's end: nothing durable may follow it.
     pub end_check_seconds: f64,
-    /// How long it took to make stable what was found; most of it is a part of the times above.
+    /// The time of making found data stable; most of it is a part of the times above.
     pub stable_seconds: f64,
-    /// How long copying the pages for the checkpointer took; absent if there is none.
+    /// The time of copying the pages for the checkpointer; absent if it makes no copy.
     pub copy_seconds: Option<f64>,
     /// Bytes of pages.
     pub database_bytes: u64,

@@ -16,7 +16,7 @@ struct Column {
 }
 
 impl Table {
-    /// A table with these columns; a name that begins with `#` is a column of numbers, which stand
+    /// A table with these columns; a name that begins with `#` is a column of numbers, aligned
     /// right.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let column = |name: &str| match name.strip_prefix('#') {

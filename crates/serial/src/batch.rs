@@ -1,9 +1,9 @@
 //! A batch of requests for one procedure, on its way through the stages. It is the unit of every
 //! hand-over; the stages do not know the procedure's types.
 //!
-//! What a batch holds is the program's: its arguments, outcomes and errors are dropped one by one, and a
-//! drop that panics harms nobody. A batch that is dropped on its way answers its ticket, so that nobody
-//! waits for it for ever.
+//! A batch's contents are the program's. Its arguments, outcomes and errors are dropped one by one, and
+//! a drop that panics harms no other. A batch that is dropped on its way answers its ticket, so that no
+//! client waits for it for ever.
 
 use crate::error::SerialError;
 use crate::execution::{Ended, Execution};
@@ -14,11 +14,12 @@ use sardonyx_base::user_code::{discard, discard_all, message_of};
 use sardonyx_table::Transaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What travels through the pipeline.
+/// The unit that travels through the pipeline.
 pub(crate) trait Job: Send {
     /// The input stage's part: without the database.
     fn prepare(&mut self);
-    /// The execution stage's part. Returns the group that must be durable before the result is told.
+    /// The execution stage's part. Returns the group that must be durable before the result is
+    /// acknowledged.
     fn execute(&mut self, execution: &mut Execution<'_>) -> u64;
     /// The output stage's part: `fate` says whether that group is durable.
     fn deliver(&mut self, fate: Result<(), SerialError>);

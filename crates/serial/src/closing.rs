@@ -1,6 +1,6 @@
 //! Ending the stages: what was submitted finishes, everything becomes durable, every ticket is answered,
-//! and only when all threads have ended is the database's lock given back. Whoever opens the database
-//! after that finds nobody in it who goes on.
+//! and only when all threads have ended is the database's lock given back. The next opening of the
+//! database then meets no thread that continues.
 
 use crate::error::SerialError;
 use crate::kernel::{Lanes, Shared};
@@ -10,11 +10,11 @@ use sardonyx_storage::engine::Engine;
 use sardonyx_storage::supervisor::join;
 use std::sync::Arc;
 
-/// What is left to be done of a kernel that nobody holds any more.
+/// The remaining work of a kernel without handles.
 pub(crate) struct Closing {
     pub shared: Arc<Shared>,
     pub lanes: Lanes,
-    /// Those of the stages above the engine: for input, for output, for execution.
+    /// The threads of the stages above the engine: for input, for output, for execution.
     pub threads: Vec<JoinHandle<()>>,
     pub engine: Engine,
 }
@@ -23,7 +23,7 @@ impl Closing {
     /// Ends it, on a thread that is not one of the engine's.
     ///
     /// # Errors
-    /// What closed the log.
+    /// The error that closed the log.
     pub fn close(mut self) -> Result<(), SerialError> {
         self.engine.begin_to_close();
         let drained = self.drain_pipeline();

@@ -1,5 +1,5 @@
-//! Each stage's thread dies of a panic of the engine's own, planted as a job: everybody who waits or comes
-//! later is told why, nobody waits for ever, and closing comes back (I7).
+//! Each stage's thread dies of a panic of the engine's own, planted as a job. Every present or later
+//! caller gets the reason, none waits for ever, and closing comes back (I7).
 
 use crate::batch::Job;
 use crate::error::SerialError;
@@ -46,7 +46,7 @@ enum Stage {
     Output,
 }
 
-/// Kills the thread of a stage, when it is told to.
+/// Kills the thread of a stage, on request.
 struct Killer(Stage, Receiver<()>);
 
 impl Killer {
@@ -117,7 +117,7 @@ fn i7_the_death_of_each_stages_thread_is_told_to_everybody() {
             assert_died(stage, run);
             // All that ran is durable.
             kernel.flush().expect("nothing is left to be written");
-            // The checkpointer lives: it completes one, or was told first.
+            // The checkpointer lives: it completes one, or got the error first.
             if let Err(error) = kernel.checkpoint() {
                 assert!(error.to_string().contains("died"), "{stage:?}: {error}");
             }

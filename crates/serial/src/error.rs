@@ -1,4 +1,4 @@
-//! What can go wrong with a transaction.
+//! Errors of a transaction.
 
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_base::process::{FORKED, Forked};

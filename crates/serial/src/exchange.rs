@@ -1,6 +1,6 @@
-//! Requests that come in a form of their own, such as the bytes of a connection: they are received and decoded
-//! on the threads of the input stage, and answered on those of the output stage, so that both stages have the
-//! work that the TPK paper gives them, and both can be replicated.
+//! Requests in a form of their own, such as the bytes of a connection. They are received and decoded on the
+//! threads of the input stage, and answered on those of the output stage. So both stages have the work that
+//! the TPK paper gives them, and both can be replicated.
 //!
 //! An exchange is a batch whose requests are known only when the input stage asks for them. It is answered
 //! exactly once, whatever becomes of it: with its outcomes when they are durable (I1), or with why there are
@@ -22,9 +22,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a client asks for and is answered, once.
+/// A client's request and its answer, once.
 pub trait Exchange: Send + 'static {
-    /// What is asked for.
+    /// The requested procedure.
     type Procedure: Procedure;
 
     /// Receives and decodes the requests, on the input stage. May find none.
@@ -38,7 +38,7 @@ pub trait Exchange: Send + 'static {
 
 /// An exchange on its way through the stages.
 pub(crate) struct Exchanged<X: Exchange> {
-    /// In another process nobody is answered.
+    /// In another process no client is answered.
     process: Process,
     /// Until it is answered.
     exchange: Option<X>,

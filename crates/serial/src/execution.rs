@@ -1,9 +1,9 @@
 //! The execution stage: runs transactions one at a time on the pages in memory, with before-images
 //! kept until each succeeds, and appends redo records to the group being filled.
 //!
-//! Because only one transaction runs at a time there are no locks on records, and a transaction
-//! that reads what an earlier one wrote is in the same commit group or a later one: it can only
-//! commit if the earlier one does (I8).
+//! Because only one transaction runs at a time, records need no locks. A transaction that reads the writes
+//! of an earlier one is in the same commit group or a later one: it can only commit if the earlier one
+//! does (I8).
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Requests whose cache misses overlap: located together, then executed one by one.
 const LOCATED_TOGETHER: usize = 64;
 
-/// The execution stage while somebody holds the pen: the tables, and the log to append to.
+/// The execution stage while a thread holds the pen: the tables, and the log to append to.
 #[derive(Debug)]
 pub(crate) struct Execution<'h> {
     process: Process,
@@ -30,7 +30,7 @@ pub(crate) struct Execution<'h> {
     log: Appending<'h>,
 }
 
-/// How a closure's transaction ended.
+/// The end of a closure's transaction.
 pub(crate) enum Ended<T, E> {
     Committed(T),
     Aborted(E),
@@ -62,8 +62,8 @@ impl<'h> Execution<'h> {
         self.log.last_group()
     }
 
-    /// Runs a closure as a transaction. Returns how it ended, and the number of the last group that
-    /// must be durable before its outcome may be told: its own, or, if it wrote nothing, that of
+    /// Runs a closure as a transaction. Returns its end, and the number of the last group that must be
+    /// durable before its outcome may be acknowledged. That is its own, or, if it wrote nothing, that of
     /// the newest change it can have read.
     pub(crate) fn run<T, E>(
         &mut self,
@@ -114,7 +114,7 @@ impl<'h> Execution<'h> {
         outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
     ) -> u64 {
         if let Err(error) = self.run_admitted(procedure, arguments, refused, outcomes) {
-            // Whoever asked must know which of them ran.
+            // The caller must know which of them ran.
             let error = Arc::new(Error::from(error));
             outcomes.resize_with(arguments.len(), || {
                 Err(ProcedureError::NotRun(error.clone()))

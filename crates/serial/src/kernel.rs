@@ -36,13 +36,13 @@ pub enum Durability {
     /// When it has run; it becomes durable soon after, in order. A crash before that loses it and
     /// everything after it, and nothing before it.
     ///
-    /// In the shapes with threads, a logging thread writes it as soon as the disk is free (with the
-    /// TPK paper's parameters, when its group is closed). In [`Shape::Threadless`] nobody is there to do so:
-    /// it is written with the next call that waits for durability, by [`Kernel::flush`], by a checkpoint,
-    /// by closing or dropping the database; or by the call that leaves as much as
-    /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions
-    /// or [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The
-    /// same holds for a submitted one whose ticket nobody waits for.
+    /// In the shapes with threads, a logging thread writes it as soon as the disk is free (with the TPK paper's
+    /// parameters, when its group is closed). In [`Shape::Threadless`] no thread does so. It is written with the next
+    /// call that waits for durability, by [`Kernel::flush`], by a checkpoint, by closing or dropping the database. A
+    /// call also writes it that leaves as much as
+    /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions or
+    /// [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The same holds for a
+    /// submitted one whose ticket is not waited for.
     Deferred,
 }
 
@@ -56,10 +56,10 @@ pub struct Kernel {
     open: Mutex<Option<Open>>,
 }
 
-/// What only an open kernel has.
+/// The parts of an open kernel alone.
 struct Open {
     engine: Engine,
-    /// Those of the stages above the engine: for input, for output, for execution.
+    /// The threads of the stages above the engine: for input, for output, for execution.
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -110,7 +110,7 @@ impl Shared {
         }
     }
 
-    /// Executes a job, and sees to it that somebody writes what it appended. Returns the group to wait for.
+    /// Executes a job, and ensures that its appended records are written. Returns the group to wait for.
     pub fn execute<J: Job + ?Sized>(
         &self,
         held: Held<'_, TableSpace>,
@@ -245,7 +245,7 @@ impl Kernel {
         }
     }
 
-    /// Reads without changing anything. What it sees may not be durable yet.
+    /// Reads without changing anything. The data read may not be durable yet.
     ///
     /// # Errors
     /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`].
@@ -333,10 +333,9 @@ impl Kernel {
         ticket
     }
 
-    /// Submits an exchange, whose requests are received on the input stage and answered on the output stage.
-    /// Where there are no such stages it is received and executed on the calling thread, in its turn, and the
-    /// answer is owed by the caller, who may give it on another thread. `lane` as in
-    /// [`Kernel::submit_batch`].
+    /// Submits an exchange, whose requests are received on the input stage and answered on the output stage. Without
+    /// such stages it is received and executed on the calling thread, in its turn. The caller owes the answer, and may
+    /// give it on another thread. `lane` as in [`Kernel::submit_batch`].
     pub fn submit_exchange<X: Exchange>(
         &self,
         procedure: &Registered<X::Procedure>,
@@ -413,7 +412,7 @@ impl Kernel {
         Ok(held)
     }
 
-    /// Whether calls are answered.
+    /// Checks that calls are answered.
     ///
     /// # Errors
     /// [`SerialError::Forked`], [`SerialError::Closed`].
@@ -434,7 +433,7 @@ impl Kernel {
         Ticket::refused(error, self.shared.log())
     }
 
-    /// What is refused because the stage has gone answers that when it is dropped.
+    /// A job that is refused because the stage has ended answers that when it is dropped.
     pub(crate) fn enqueue(&self, job: Box<dyn Job>, lane: usize) {
         let input = &self.lanes.input[lane % self.lanes.input.len()];
         drop(input.push(Submitted { job, lane }));
@@ -483,15 +482,15 @@ impl Kernel {
     /// ([`SerialError::Closed`]).
     ///
     /// # Errors
-    /// What closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of
-    /// the engine's threads: it is closed on a thread of its own then, as soon as what was submitted has
-    /// ended, and can be opened again after that (if another thread is closing it, that goes on).
-    /// [`SerialError::Forked`] in a child, where nothing is done.
+    /// The error that closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of the
+    /// engine's threads. It is closed on a thread of its own then, as soon as submitted work has ended, and can be
+    /// opened again after that (if another thread is closing it, that continues). [`SerialError::Forked`] in a child,
+    /// where nothing is done.
     pub fn close(&self) -> Result<(), SerialError> {
         self.shared.log().process().check()?;
         let inside = self.shared.log().check_caller().is_err();
         let mut open = match inside {
-            // Whoever has it may wait for this thread.
+            // Its holder may wait for this thread.
             true => self.open.try_lock().ok_or(SerialError::Nested)?,
             false => self.open.lock(),
         };
@@ -511,10 +510,10 @@ impl Kernel {
 }
 
 impl Drop for Kernel {
-    /// Closes cleanly if nobody did, as [`Kernel::close`], which tells of errors.
+    /// Closes cleanly unless it was closed, as [`Kernel::close`], which returns errors.
     fn drop(&mut self) {
         if self.shared.log().process().is_current() {
-            // It was told where it was found.
+            // It was reported where it was found.
             let _ = self.close();
             return;
         }

@@ -14,8 +14,8 @@
 //!   [`sardonyx_storage::checkpoint`]: they are the same for every way of running transactions;
 //! - `output` gives results to clients once they are durable.
 //!
-//! In the *pipelined* shape each stage has threads of its own; in the *coalesced* shape input,
-//! execution and output run on the thread of whoever submits ([`Shape`]). The results are the same.
+//! In the *pipelined* shape each stage has threads of its own; in the *coalesced* shape input, execution and
+//! output run on the submitting thread ([`Shape`]). The results are the same.
 //!
 //! Source: TPK paper, sections 2 and 3.
 

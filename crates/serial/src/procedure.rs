@@ -1,9 +1,9 @@
 //! Named procedures: transactions that are registered once and then called with arguments, singly
 //! or in batches.
 //!
-//! A procedure may split *locating* its records from *modifying* them (the TPK paper's two-stage
-//! execution, section 5): for a whole batch the engine first calls [`Procedure::prefetch`], so that
-//! the batch's cache misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
+//! A procedure may split *locating* its records from *modifying* them (the TPK paper's two-stage execution,
+//! section 5). For a whole batch the engine first calls [`Procedure::prefetch`], so that the batch's cache
+//! misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
 
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
@@ -11,13 +11,13 @@ use std::sync::{Arc, Weak};
 
 /// A transaction that is called by arguments.
 pub trait Procedure: Send + Sync + 'static {
-    /// What a caller gives.
+    /// The caller's arguments.
     type Arguments: Send + 'static;
-    /// What a successful call returns.
+    /// The result of a successful call.
     type Output: Send + 'static;
     /// The procedure's own error; the transaction is undone.
     type Error: Send + 'static;
-    /// What the first stage hands to the second, such as rows; `()` if nothing.
+    /// The first stage's data for the second, such as rows; `()` if nothing.
     type Located;
 
     /// The procedure's name, unique in a database among those that are registered.
@@ -67,7 +67,7 @@ impl<P: Procedure> Registered<P> {
 pub struct WeakRegistered(Weak<dyn Any + Send + Sync>);
 
 impl WeakRegistered {
-    /// Whether it is registered: somebody can call it, or a call is under way.
+    /// True if it is registered: it can be called, or a call is under way.
     pub fn is_registered(&self) -> bool {
         self.0.strong_count() > 0
     }

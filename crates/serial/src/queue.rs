@@ -1,5 +1,5 @@
-//! The queue between two stages: whoever takes from it takes *all* that waits, so that the cost of
-//! the hand-over is shared by a batch. Bounded: who would overfill it waits (I10).
+//! The queue between two stages. The taking stage takes *all* waiting items, so that a batch shares the
+//! cost of the hand-over. Bounded: who would overfill it waits (I10).
 //!
 //! Source: TPK paper, section 2, "Transaction Input and Output".
 
@@ -92,8 +92,8 @@ impl<T> Queue<T> {
         true
     }
 
-    /// When what this returns is dropped, the taker has gone: further items are refused, and those that
-    /// wait are dropped.
+    /// When the returned value is dropped, the taker has ended: further items are refused, and waiting
+    /// ones are dropped.
     pub fn refused_afterwards(&self) -> RefusedAfterwards<'_, T> {
         RefusedAfterwards(self)
     }

@@ -1,6 +1,6 @@
-//! How the stages are laid out on threads.
+//! The layout of the stages on threads.
 
-/// How the stages are laid out on threads. The results are the same; the costs are not.
+/// The layout of the stages on threads. The results are the same; the costs are not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// A thread for each stage (the TPK paper's configurations B and C): for enough processors.
@@ -10,12 +10,12 @@ pub enum Shape {
         /// Threads of the output stage, at least 1.
         output_threads: usize,
     },
-    /// Input, execution and output run on the thread of whoever submits; logging and checkpointing
-    /// have threads (the TPK paper's configuration A): for few processors, since it saves every context
-    /// switch that is not needed.
+    /// Input, execution and output run on the submitting thread; logging and checkpointing have threads
+    /// (the TPK paper's configuration A). It is for few processors, since it saves every context switch
+    /// that is not needed.
     Coalesced,
-    /// No threads at all: logging and checkpointing, too, run on the thread of whoever commits.
-    /// What runs is a function of the calls alone, so a run can be replayed (I11).
+    /// No threads at all: logging and checkpointing, too, run on the committing thread. The work is a
+    /// function of the calls alone, so a run can be replayed (I11).
     Threadless,
 }
 
@@ -37,7 +37,7 @@ impl Shape {
         Shape::for_processors(std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// Whether logging and checkpointing have threads of their own.
+    /// True if logging and checkpointing have threads of their own.
     pub fn is_threaded(self) -> bool {
         self != Shape::Threadless
     }

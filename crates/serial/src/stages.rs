@@ -20,7 +20,7 @@ impl StageTime {
     }
 }
 
-/// The time that each stage has been busy since the database was opened. Where a stage has several
+/// The time that each stage has been busy since the database was opened. If a stage has several
 /// threads, the sum over them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]

@@ -1,11 +1,12 @@
-//! Tickets: what a client holds between submitting and being told "durable".
+//! Tickets: a client's handles between submitting and the acknowledgement.
 //!
 //! A ticket can be waited for by a thread ([`Ticket::wait`]), awaited by a task (it is a future), or
 //! asked ([`Ticket::is_done`]). Dropping it changes nothing: the transaction takes its course.
 //!
-//! Whatever becomes of a request, its ticket is answered: whoever carries it through the stages holds an
-//! [`Answer`], and one that is dropped without having been given says why. The program's values and wakers
-//! are dropped, cloned and woken without a lock held, and on the engine's threads their panics are caught.
+//! Whatever becomes of a request, its ticket is answered. Its carrier through the stages holds an
+//! [`Answer`], and one that is dropped without having been given gives the reason. The program's values
+//! and wakers are dropped, cloned and woken without a lock held, and on the engine's threads their panics
+//! are caught.
 
 use crate::error::SerialError;
 use sardonyx_base::process::Process;
@@ -21,7 +22,7 @@ use std::task::{Context, Poll, Waker};
 /// The place where the output stage puts a result.
 #[derive(Debug)]
 struct Delivery<T> {
-    /// In another process nobody will deliver, and the lock may be taken for ever.
+    /// In another process no thread will deliver, and the lock may be taken for ever.
     process: Process,
     state: Mutex<State<T>>,
     delivered: Condvar,
@@ -31,7 +32,7 @@ struct Delivery<T> {
 struct State<T> {
     outcome: Option<Result<T, SerialError>>,
     done: bool,
-    /// The ticket is gone.
+    /// The ticket was dropped.
     unwanted: bool,
     waker: Option<Waker>,
 }
@@ -65,7 +66,7 @@ pub(crate) struct Answer<T> {
 }
 
 impl<T> Answer<T> {
-    /// Answers. Returns the outcome if nobody wants it any more.
+    /// Answers. Returns the outcome if it is not wanted any more.
     pub fn give(mut self, outcome: Result<T, SerialError>) -> Option<Result<T, SerialError>> {
         self.delivery.take()?.deliver(outcome)
     }
@@ -102,7 +103,7 @@ impl<T> Delivery<T> {
     }
 }
 
-/// Where an answer is expected; when it is dropped, nobody wants it any more.
+/// The receiver of an answer; when it is dropped, the answer is not wanted any more.
 #[derive(Debug)]
 struct Receiver<T>(Arc<Delivery<T>>);
 
@@ -202,7 +203,7 @@ impl<T> Ticket<T> {
         })
     }
 
-    /// Whether the result is there and durable, or has failed; does not wait.
+    /// True if the result is complete and durable, or has failed; does not wait.
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Source::Executed { claim, .. } => claim.is_settled(),
@@ -213,10 +214,10 @@ impl<T> Ticket<T> {
     /// Waits until the transaction is durable.
     ///
     /// # Errors
-    /// The transaction's error, or the log's: then its fate is unknown (I7). [`SerialError::Nested`] if
-    /// it is not durable yet and this is called inside a transaction of the same database, or on one of
-    /// its engine's threads: the transaction takes its course, but is not to be waited for there. In a
-    /// forked child [`SerialError::Forked`], whatever the parent is told.
+    /// The transaction's error, or the log's: then its fate is unknown (I7). [`SerialError::Nested`] if it
+    /// is not durable yet and this is called inside a transaction of the same database, or on one of its
+    /// engine's threads. The transaction takes its course, but is not to be waited for there. In a forked
+    /// child [`SerialError::Forked`], whatever the parent gets.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
             Source::Executed { mut outcome, claim } => {

@@ -1,7 +1,7 @@
 //! A turn: the serial stage in the hand of one thread, before it says what it does with it.
 //!
-//! [`Kernel::run`] and [`Kernel::submit`] take their closure along while they wait for the stage. Who serves clients must be
-//! able to do something else instead, with what it has, when the wait is interrupted; so it takes the turn first.
+//! [`Kernel::run`] and [`Kernel::submit`] take their closure along while they wait for the stage. A server must be able
+//! to do something else instead, with its closure, when the wait is interrupted; so it takes the turn first.
 //!
 //! All transactions run one at a time, so a long one makes the others wait for their turn. It must not make them wait for
 //! more: [`Turn::set_out`] has what was executed before it written, and gives a snapshot in which reads go on.
@@ -22,7 +22,7 @@ pub struct Turn<'k> {
     held: Held<'k, TableSpace>,
 }
 
-/// A snapshot, and the group that is to be durable before anybody is told of it ([`Kernel::durable`]).
+/// A snapshot, and the group that must be durable before anything of it is acknowledged ([`Kernel::durable`]).
 pub type Committed = (Arc<SpaceSnapshot>, u64);
 
 impl Kernel {
@@ -38,7 +38,7 @@ impl Kernel {
         })
     }
 
-    /// A turn, if nobody has the stage.
+    /// A turn, if the stage is free.
     ///
     /// # Errors
     /// As [`Kernel::turn`], but for an interruption.

@@ -1,8 +1,8 @@
 //! Bytes over TLS, after the greeting: a socket, and the machine that encrypts and decrypts.
 //!
-//! The socket's time limits, and whether it blocks, hold for reads and writes as they do without TLS. What the socket does not
-//! take stays with the machine: [`Write::write`] takes more only when that is gone, so no more than one write's records
-//! wait (64 KiB), and [`Write::flush`] says whether something does.
+//! The socket's time limits, and whether it blocks, hold for reads and writes as they do without TLS. Bytes that the
+//! socket does not take stay with the machine. [`Write::write`] takes more only when they are sent, so no more than one
+//! write's records wait (64 KiB), and [`Write::flush`] reports waiting ones.
 
 use crate::explain;
 use rustls::Connection as Machine;
@@ -43,12 +43,12 @@ impl TlsConnection {
         &self.peer
     }
 
-    /// Whether the greeting is not over.
+    /// True until the greeting is over.
     pub fn is_greeting(&self) -> bool {
         self.machine.is_handshaking()
     }
 
-    /// Whether the machine has something for the socket.
+    /// True if the machine has something for the socket.
     fn has_unsent(&self) -> bool {
         self.machine.wants_write()
     }
@@ -66,13 +66,14 @@ impl TlsConnection {
         Ok(())
     }
 
-    /// Gives the machine what the socket has next, and sends what it answers; whether there was anything. What the machine
-    /// does not understand or trust is an error that carries a [`TransportError`](sardonyx_base::transport::TransportError).
+    /// Gives the machine what the socket has next, and sends what it answers; whether there was anything. Bytes that
+    /// the machine does not understand or trust are an error that carries a
+    /// [`TransportError`](sardonyx_base::transport::TransportError).
     pub fn receive(&mut self) -> io::Result<bool> {
         let read = self.machine.read_tls(&mut self.socket)?;
         let understood = self.machine.process_new_packets();
         if let Err(error) = understood {
-            // The other end is told by an alert, if it still hears.
+            // An alert notifies the other end, if it still listens.
             let _ = self.send();
             let error = explain::error(&self.peer, &error);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));

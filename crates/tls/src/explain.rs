@@ -1,13 +1,13 @@
 //! Why two processes do not come together, in words that say what to do.
 //!
-//! What `rustls` says is one of three things here: this end does not trust the other, the other does not trust this one
-//! (it said so by an alert), or the other end does not speak this TLS at all.
+//! An error of `rustls` is one of three things here. This end does not trust the other, the other does not trust this
+//! one (it said so by an alert), or the other end does not speak this TLS at all.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 use sardonyx_base::transport::TransportError;
 use std::io;
 
-/// What is wrong with a certificate.
+/// The fault of a certificate.
 pub fn certificate(error: &CertificateError) -> String {
     match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -32,7 +32,7 @@ pub fn certificate(error: &CertificateError) -> String {
     }
 }
 
-/// What an error of the protocol says of the other end.
+/// The meaning of a protocol's error for the other end.
 pub fn error(peer: &str, error: &Error) -> TransportError {
     let peer = peer.to_string();
     let other = |reason: String| TransportError::OtherProtocol {
@@ -88,7 +88,7 @@ fn refusal(alert: AlertDescription) -> Option<&'static str> {
     })
 }
 
-/// What an error of the socket says of the other end, in the middle of the greeting.
+/// The meaning of a socket's error for the other end, in the middle of the greeting.
 pub fn greeting(peer: &str, error: io::Error) -> TransportError {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock};
     let peer = peer.to_string();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The longest PEM file, in bytes.
 pub const PEM_BYTES_MAX: u64 = 1 << 20;
 
-/// Where certificates and the key are.
+/// The places of certificates and the key.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
     /// Certificates of the CA: of one, or of an old and a new one.
@@ -49,32 +49,32 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("{} cannot be read: {source}; TLS needs the CA's certificate, this process's, and its key", file.display())]
     Read {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// A file is too long.
     #[error("{} has more than {PEM_BYTES_MAX} bytes: it is no PEM file with certificates or a key", file.display())]
     TooLong {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
     /// A file has not what it should have.
     #[error("{} has no {what} in PEM (a part from -----BEGIN to -----END): {reason}", file.display())]
     NoPem {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What it should have.
+        /// The expected content.
         what: &'static str,
-        /// What was found.
+        /// The fault.
         reason: &'static str,
     },
     /// A certificate, or a key, is damaged or of a kind that is not known.
     #[error("{} cannot be used: {reason}", file.display())]
     Unusable {
-        /// Where it is.
+        /// Its place.
         file: PathBuf,
         /// Why.
         reason: String,
@@ -82,7 +82,7 @@ pub enum TlsError {
     /// Others may read the key.
     #[error("{} may be read by everybody: take that away (chmod o-rwx), and make a new key if others were there", file.display())]
     KeyForAll {
-        /// Where it is.
+        /// Its place.
         file: PathBuf,
     },
     /// The certificate is of another key.
@@ -106,7 +106,7 @@ pub enum TlsError {
     /// The name is none.
     #[error("{name:?} is no DNS name: give one that all certificates have, such as bank.internal")]
     Name {
-        /// What was given.
+        /// The given name.
         name: String,
     },
 }
@@ -191,7 +191,7 @@ pub fn key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
         return Err(TlsError::KeyForAll { file: file.into() });
     }
     let bytes = read(file)?;
-    // What the reader says may have bytes of the file.
+    // The reader's text may have bytes of the file.
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
         use rustls::pki_types::pem::Error;
         TlsError::NoPem {

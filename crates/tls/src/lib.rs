@@ -1,6 +1,6 @@
-//! TLS between the processes of a database, in which both ends show who they are: another
-//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server, and for
-//! a host and the log that another host keeps for it.
+//! TLS between the processes of a database, in which both ends authenticate. It is another
+//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server,
+//! and for a host and the log that another host keeps for it.
 //!
 //! ```no_run
 //! use sardonyx_tls::{Tls, TlsFiles};
@@ -13,14 +13,14 @@
 //! # Ok::<(), sardonyx_tls::TlsError>(())
 //! ```
 //!
-//! *What is checked*, at both ends alike: the other end has the key of a certificate that the CA has signed, whose time
-//! has come and not passed, and that is for its part (its extended key usage, if it has one, names client or server).
-//! The CA is the database's own: whoever has a certificate of it is one of the database's processes. Nodes come and go
-//! and say themselves where they are, so what a certificate says of hosts is not compared with their addresses. Where
-//! the CA signs for others, too, [`TlsFiles::name`] is a DNS name that every process's certificate must have.
+//! *What is checked*, at both ends alike: the other end has the key of a certificate that the CA has signed. Its time
+//! has come and not passed, and it is for its part (its extended key usage, if it has one, names client or server). The
+//! CA is the database's own: a process with a certificate of it is one of the database's. Nodes come and go and say
+//! themselves where they are, so what a certificate says of hosts is not compared with their addresses. If the CA signs
+//! for others, too, [`TlsFiles::name`] is a DNS name that every process's certificate must have.
 //!
-//! *What is not*: which node it is (any process of the database may say that it is any node of it, as by a token), and
-//! whether a certificate was revoked: a CA of the database's own, and short times, take the place of lists. Files are
+//! *What is not*: the number of the node (any process of the database may claim to be any node of it, as by a token),
+//! and the revocation of a certificate. A CA of the database's own, and short times, take the place of lists. Files are
 //! read once; connections that there are outlive their certificates, and new ones need a process that was started with
 //! new files.
 //!

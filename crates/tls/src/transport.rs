@@ -2,7 +2,7 @@
 //!
 //! With TLS 1.3 who calls is done before who was called has looked at its certificate: a refusal comes with the first
 //! read. It would be lost if the other end closed a socket in which bytes wait (the system then resets the
-//! connection); so who refuses reads on, within the greeting's time and up to a bound, until the other end has
+//! connection). So a refusing end reads on, within the greeting's time and up to a bound, until the other end has
 //! closed.
 
 use crate::connection::TlsConnection;
@@ -40,7 +40,7 @@ pub struct Tls {
 }
 
 impl fmt::Debug for Tls {
-    /// Where its certificate is; nothing of its key.
+    /// The place of its certificate; nothing of its key.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &mut formatter.debug_struct("Tls");
         shown.field("certificate", &self.certificate);
@@ -48,7 +48,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// What has to stand where a name of a server is asked for, and is looked at by nobody.
+/// The name that the interface requires for a server; it is not checked.
 fn no_name() -> ServerName<'static> {
     ServerName::IpAddress(IpAddr::V4(Ipv4Addr::UNSPECIFIED).into())
 }
@@ -76,7 +76,7 @@ impl Tls {
         let key = files::key(&files.key)?;
         let members = Members::of(roots, provider.clone(), name)
             .map_err(|error| unusable(&files.authority, error.to_string()))?;
-        // What the others would say.
+        // The verdicts of the others.
         let now = UnixTime::now();
         let (own, between) = certificates
             .split_first()

@@ -1,7 +1,8 @@
-//! Who is trusted: whoever has the key of a certificate that the CA has signed; and, if a name was given, that has it.
+//! The trusted ends: those with the key of a certificate that the CA has signed; and, if a name was given, that has
+//! it.
 //!
-//! The same for who calls and who is called. The checks are those of `rustls` and `webpki`; what is left out of what a
-//! browser does is the comparison of a certificate's hosts with the address (see the crate's head).
+//! The same for who calls and who is called. The checks are those of `rustls` and `webpki`. Unlike a browser, it does
+//! not compare a certificate's hosts with the address (see the crate's head).
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -16,14 +17,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Members {
     roots: Arc<RootCertStore>,
-    /// Who calls is looked at by that; it has the checks of signatures, too, which are the same at both ends.
+    /// The verifier of calling ends; it has the checks of signatures, too, which are the same at both ends.
     callers: Arc<dyn ClientCertVerifier>,
     provider: Arc<CryptoProvider>,
     name: Option<ServerName<'static>>,
 }
 
 impl Members {
-    /// Those with certificates of these.
+    /// The verifier of certificates of these.
     ///
     /// # Errors
     /// If there are none.

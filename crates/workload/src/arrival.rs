@@ -1,8 +1,8 @@
 //! When transactions arrive: the times between arrivals, of several processes with a given rate.
 //!
-//! The GEM paper drives its model with an open Poisson stream; the other processes are more regular
-//! (deterministic, Erlang) or burstier (hyperexponential, on-off), so that one can see how much of
-//! a response time comes from the arrivals alone. Each has exactly the mean rate asked for.
+//! The GEM paper drives its model with an open Poisson stream. The other processes are more regular
+//! (deterministic, Erlang) or burstier (hyperexponential, on-off), to show the part of a response
+//! time that comes from the arrivals alone. Each has exactly the mean rate asked for.
 //!
 //! Times are seconds as `f64`. Logarithms are `libm`'s, which give the same bits on every machine,
 //! so a seed replays everywhere (invariant I11).
@@ -65,11 +65,11 @@ pub enum ArrivalError {
     /// A number is outside its limits.
     #[error("{what} of {value} is not possible: it must be {allowed}")]
     Range {
-        /// Which number.
+        /// The number's name.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         value: f64,
-        /// What is possible.
+        /// The possible values.
         allowed: &'static str,
     },
 }
@@ -116,7 +116,7 @@ enum Shape {
         mean: f64,
         burst: f64,
         silence: f64,
-        /// What is left of the current burst.
+        /// The rest of the current burst.
         left: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! What the simulation is fed with: page references, drawn or recorded, without an engine.
+//! The input of the simulation: page references, drawn or recorded, without an engine.
 //!
 //! Nothing here knows an engine, a disk or a clock.
 //!

@@ -1,6 +1,6 @@
-//! Which of many items is asked for: equally, by Zipf's law, scattered, or the newest most.
+//! The popularity of many items: equal, by Zipf's law, scattered, or the newest most.
 //!
-//! Zipf's law here is YCSB's: item `i` (from 0) is drawn with a probability proportional to
+//! Zipf's law here is YCSB's. Item `i` (from 0) is drawn with a probability proportional to
 //! `1 / (i + 1)^0.99`, by the method of Gray et al., which needs one random number and one power. The
 //! scattered form draws from ten billion ranks and hashes the rank to an item, so that popular items lie
 //! anywhere; the newest-first form counts ranks from the end.
@@ -86,7 +86,7 @@ fn sum(from: u64, to: u64, before: f64) -> f64 {
     })
 }
 
-/// Which items are popular.
+/// The popular items.
 #[derive(Clone, Debug)]
 pub enum Popularity {
     /// All are equally.

@@ -1,5 +1,5 @@
-//! What a transaction is to a page-level model: its type, and the pages that it references in
-//! order, each with its access mode (GEM paper, section 3.1).
+//! A transaction of a page-level model: its type, and the pages that it references in order, each
+//! with its access mode (GEM paper, section 3.1).
 //!
 //! A database is a set of partitions, a partition a sequence of pages. A page is named by both
 //! numbers, which fit together into 48 bits, so that a table of pages can be keyed by one word.
@@ -62,7 +62,7 @@ impl fmt::Display for PageNumber {
     }
 }
 
-/// How a transaction uses a page.
+/// A transaction's use of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Access {
     /// It reads a record of the page.
@@ -71,14 +71,14 @@ pub enum Access {
     Write,
     /// It adds a record at the end of the partition.
     ///
-    /// Which page that is only the node knows that runs the transaction, since each node appends at
-    /// its own end; the reference's page number is 0 and means nothing. Not found in traces, which
-    /// name the page that was written.
+    /// Only the node that runs the transaction knows that page, since each node appends at its own
+    /// end; the reference's page number is 0 and means nothing. Not found in traces, which name the
+    /// page that was written.
     Append,
 }
 
 impl Access {
-    /// Whether the page is changed.
+    /// True if the page is changed.
     #[inline]
     pub const fn is_write(self) -> bool {
         matches!(self, Access::Write | Access::Append)
@@ -90,7 +90,7 @@ impl Access {
 pub struct PageReference {
     /// The page.
     pub page: PageNumber,
-    /// How it is used.
+    /// Its use.
     pub access: Access,
 }
 
@@ -116,7 +116,7 @@ impl PageReference {
 
 /// A transaction: its type and its references, in order.
 ///
-/// Whoever takes many of them from a source hands in the same one again and again
+/// A caller that takes many of them from a source passes the same one again and again
 /// ([`Transaction::clear`] keeps the allocation), so that none is allocated per transaction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Transaction {
@@ -141,7 +141,7 @@ impl Transaction {
         self.references.clear();
     }
 
-    /// Whether it changes any page.
+    /// True if it changes any page.
     pub fn is_update(&self) -> bool {
         self.references.iter().any(|one| one.access.is_write())
     }

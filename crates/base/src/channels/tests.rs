@@ -271,7 +271,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 /// A channel, a payload, and who listened when it was posted.
 type Told = (usize, u8, Vec<u64>);
 
-/// The same by plain lists, which are gone through from the beginning each time.
+/// The same by plain lists, which are searched from the beginning each time.
 #[derive(Default)]
 struct Model {
     listens: BTreeMap<u64, Vec<usize>>,
@@ -357,7 +357,7 @@ proptest! {
                 }
                 Act::Withdraw(at) => {
                     let number = number(&model, at);
-                    // What is durable is not withdrawn.
+                    // A durable one is not withdrawn.
                     if model.posts.iter().any(|(n, fate, _)| *n == number && fate.is_none()) {
                         channels.withdraw(number);
                         model.decide(false, |post| post == number);

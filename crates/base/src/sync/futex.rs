@@ -1,14 +1,14 @@
 //! Mutexes and condition variables that are one word each, on the kernel's futex.
 //!
-//! Why of our own: `parking_lot` keeps those who wait in one table of the process. A child made by
-//! `fork` inherits that table as it was, locked by threads that are not there and with entries on their
-//! stacks, so that it hangs at the first mutex of its own that somebody has to wait for. Here all that
-//! there is stands in the word, so that a mutex made in the child has nothing to do with its parent's.
-//! The standard library's mutexes are like these, but give the guard away while waiting and are
-//! poisoned; the interface is the same as `parking_lot`'s.
+//! Why of our own: `parking_lot` keeps those who wait in one table of the process. A child made by `fork`
+//! inherits that table as it was, locked by threads that do not exist and with entries on their stacks. So
+//! it hangs at the first mutex of its own for which a thread has to wait. Here all state is in the word,
+//! so that a mutex made in the child has nothing to do with its parent's. The standard library's mutexes
+//! are like these, but give the guard away while waiting and are poisoned; the interface is the same as
+//! `parking_lot`'s.
 //!
-//! Invariants: the word of a mutex is `WAITED_FOR` whenever a thread sleeps on it or is about to; who
-//! waits at a condition variable is counted before it lets go of the mutex.
+//! Invariants: the word of a mutex is `WAITED_FOR` whenever a thread sleeps on it or is about to. A thread
+//! that waits at a condition variable is counted before it releases the mutex.
 
 use rustix::thread::futex;
 use rustix::thread::futex::Timespec;
@@ -74,7 +74,7 @@ impl RawMutex {
         if self.look() == FREE && self.try_lock() {
             return;
         }
-        // From here on whoever unlocks wakes somebody: others may sleep, too.
+        // From here on every unlock wakes a thread: others may sleep, too.
         while self.0.swap(WAITED_FOR, Ordering::Acquire) != FREE {
             sleep(&self.0, WAITED_FOR, None);
             self.look();
@@ -119,12 +119,12 @@ pub struct Condvar {
     waiting: AtomicU32,
 }
 
-/// Whether a wait ended because its time was over.
+/// True if a wait ended because its time was over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was over.
+    /// True if the time was over.
     pub fn timed_out(self) -> bool {
         self.0
     }
@@ -139,7 +139,7 @@ impl Condvar {
         }
     }
 
-    /// Lets go of the mutex and waits. May return early.
+    /// Releases the mutex and waits. May return early.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         self.wait_at_most(guard, None);
     }

@@ -3,9 +3,9 @@
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Its meaning, with the unit.
     pub label: String,
-    /// Whether equal factors are equally far apart. Only for values above 0.
+    /// True if equal factors are equally far apart. Only for values above 0.
     pub logarithmic: bool,
     /// Names of the values 1, 2, 3, …; without any they are written as numbers.
     pub names: Vec<String>,
@@ -37,7 +37,7 @@ impl Axis {
         }
     }
 
-    /// What is written at `tick`.
+    /// The label at `tick`.
     pub(super) fn tick_label(&self, tick: f64) -> String {
         let name = (tick >= 1.0).then(|| self.names.get(tick as usize - 1));
         name.flatten().cloned().unwrap_or_else(|| tick_label(tick))
@@ -135,7 +135,7 @@ impl Scale {
         }
     }
 
-    /// Where `value` is.
+    /// The place of `value`.
     pub(super) fn place(&self, value: f64) -> f64 {
         let along = |value: f64| if self.logarithmic { value.ln() } else { value };
         let (low, high) = (along(self.ends.0), along(self.ends.1));

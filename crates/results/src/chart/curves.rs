@@ -7,7 +7,7 @@ use crate::Estimate;
 /// A picture of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// Its meaning.
     pub title: String,
     /// The axis of the x values.
     pub x: Axis,
@@ -20,7 +20,7 @@ pub struct Chart {
 /// A part of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is special about it; may be empty.
+    /// Its distinction; may be empty.
     pub title: String,
     /// Its curves.
     pub series: Vec<Series>,
@@ -42,9 +42,9 @@ pub struct Series {
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Where.
+    /// The place.
     pub x: f64,
-    /// How much, with its interval; nothing leaves a gap.
+    /// The value, with its interval; nothing leaves a gap.
     pub y: Option<Estimate>,
 }
 
@@ -58,7 +58,7 @@ const BOTTOM: f64 = 50.0;
 const LEGEND_LINE: f64 = 22.0;
 const LEGEND_SAMPLE: f64 = 38.0;
 
-/// Where the panels are.
+/// The places of the panels.
 struct Layout {
     columns: usize,
     title: Vec<String>,
@@ -131,7 +131,7 @@ impl Chart {
         } else {
             (350.0, 230.0)
         };
-        // What is written along a plot fits beside it.
+        // The text along a plot fits beside it.
         let parts = self
             .panels
             .iter()
@@ -252,8 +252,8 @@ impl Chart {
         if self.marks().all(|mark| mark.value().is_none()) {
             svg.text(middle, Anchor::Middle, "", "no points");
         }
-        // What is drawn later hides what is below: hollow markers are larger, so that they are seen
-        // around others at the same place; and the first curve, sought first, is on top.
+        // Later marks hide earlier ones. Hollow markers are larger, so that they are seen around others at
+        // the same place; and the first curve, sought first, is on top.
         for dashed in [true, false] {
             for series in panel.series.iter().rev().filter(|one| one.dashed == dashed) {
                 draw_series(svg, series, &x, &y);
@@ -313,7 +313,7 @@ fn draw_series(svg: &mut Svg, series: &Series, x: &Scale, y: &Scale) {
 }
 
 impl Mark {
-    /// What can be drawn.
+    /// The drawable value.
     fn value(&self) -> Option<Estimate> {
         self.y.filter(|y| y.mean.is_finite())
     }

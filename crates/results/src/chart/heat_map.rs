@@ -10,7 +10,7 @@ use crate::Estimate;
 /// A picture of a figure over two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// What it shows.
+    /// Its meaning.
     pub title: String,
     /// The figure, with its unit.
     pub figure: String,
@@ -202,7 +202,7 @@ impl HeatMap {
     }
 }
 
-/// Where the cells are.
+/// The places of the cells.
 struct Place {
     /// The upper left one's corner.
     corner: (f64, f64),
@@ -212,8 +212,8 @@ struct Place {
     picture: (f64, f64),
 }
 
-/// What is written into a cell, as far as there is room: the value, and below it half the width of its interval;
-/// each with its distance from the middle.
+/// The text in a cell, as far as it has room: the value, and below it half the width of its interval; each with
+/// its distance from the middle.
 fn lines_of(value: Estimate, cell: (f64, f64)) -> Vec<(f64, String)> {
     let fits = |text: &String| text_width(text) + 4.0 <= cell.0;
     let mean = Some(short(value.mean)).filter(|text| cell.1 >= 17.0 && fits(text));

@@ -6,9 +6,9 @@ use super::svg::Svg;
 /// Charts side by side, row after row, each with scales of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// What it shows, for readers that do not see it.
+    /// Its meaning, for readers that do not see it.
     pub title: String,
-    /// How many charts are in a row; at least 1.
+    /// The number of charts in a row; at least 1.
     pub columns: usize,
     /// The charts.
     pub charts: Vec<Chart>,

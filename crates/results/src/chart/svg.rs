@@ -12,7 +12,7 @@ const COLOURS: [(&str, &str); 6] = [
     ("#8a6a00", "#e0bd3c"),
 ];
 
-/// How many groups of curves have a look of their own.
+/// The number of groups of curves with a look of their own.
 pub(super) const LOOKS: usize = COLOURS.len();
 
 const STYLE: &str = "\
@@ -46,7 +46,7 @@ pub(super) struct Svg {
     text: String,
 }
 
-/// Where a text is relative to its place.
+/// The place of a text relative to its point.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     /// It begins there.
@@ -58,7 +58,7 @@ pub(super) enum Anchor {
 }
 
 impl Svg {
-    /// An empty picture of that size in pixels; readers are told `title`.
+    /// An empty picture of that size in pixels; `title` is for screen readers.
     pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
         let mut style = STYLE.to_string();
         let mut dark = DARK_STYLE.to_string();
@@ -240,7 +240,7 @@ pub(super) fn title_lines(title: &str, width: f64) -> Vec<String> {
     lines
 }
 
-/// Where the middle of a text is so that all of it is between 0 and `length`, as near as can be to `wanted`.
+/// The middle of a text so that all of it is between 0 and `length`, as near as can be to `wanted`.
 pub(super) fn middle_within(wanted: f64, text: &str, length: f64) -> f64 {
     let half = 0.5 * text_width(text) + 4.0;
     wanted.min(length - half).max(half)
@@ -257,7 +257,7 @@ fn pair(place: (f64, f64)) -> String {
     format!("{x},{y}")
 }
 
-/// Text as it stands in XML.
+/// Text in the form of XML.
 fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")

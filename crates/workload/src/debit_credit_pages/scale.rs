@@ -1,4 +1,4 @@
-//! How large the database is, in records and pages, and whose each page is.
+//! The size of the database, in records and pages, and the owner of each page.
 
 use super::{ACCOUNT, BRANCH, HISTORY, TELLER};
 use crate::reference::PageNumber;
@@ -16,9 +16,9 @@ pub enum PageScaleError {
     /// A number is outside its limits.
     #[error("{what} of {value} is not possible: choose between {least} and {most}")]
     Range {
-        /// Which number, by the name of its field.
+        /// The number, by the name of its field.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         value: u64,
         /// The least that is possible.
         least: u64,
@@ -33,12 +33,12 @@ pub enum PageScaleError {
     Pages {
         /// The partition's name.
         partition: &'static str,
-        /// How many pages it would have.
+        /// Its number of pages.
         pages: u64,
     },
 }
 
-/// How many records of each type there are, and how many fit in a page.
+/// The numbers of records of each type, and of those in a page.
 ///
 /// Fields may be set freely; [`DebitCreditPages::new`](super::DebitCreditPages::new) checks them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub struct PageScale {
     pub account_blocking: u32,
     /// HISTORY records in a page.
     pub history_blocking: u32,
-    /// Whether TELLER records lie in the page of their BRANCH record.
+    /// True if TELLER records are in the page of their BRANCH record.
     pub clustered: bool,
     /// Share of accounts of another branch than the teller's, in percent.
     pub other_branch_percent: u32,
@@ -123,17 +123,17 @@ impl PageScale {
         Ok(())
     }
 
-    /// How many branches there are, in all units.
+    /// The number of branches, in all units.
     pub fn branches(&self) -> u64 {
         u64::from(self.units) * u64::from(self.branches_per_unit)
     }
 
-    /// How many partitions there are: their numbers are below it.
+    /// The number of partitions: their numbers are below it.
     pub fn partitions(&self) -> u16 {
         if self.clustered { 3 } else { 4 }
     }
 
-    /// How many pages a partition has; none for HISTORY, which grows.
+    /// The number of a partition's pages; none for HISTORY, which grows.
     pub fn pages(&self, partition: u16) -> Option<u64> {
         match partition {
             ACCOUNT => Some(self.branches() * u64::from(self.account_pages())),

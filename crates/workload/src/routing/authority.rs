@@ -39,12 +39,12 @@ impl AuthorityTable {
         }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> u16 {
         self.nodes
     }
 
-    /// How the partitions are cut.
+    /// The cut of the partitions.
     pub fn layout(&self) -> &FragmentLayout {
         &self.layout
     }

@@ -1,15 +1,14 @@
 //! The reference distribution: which transaction type locks pages of which fragment how often.
 //!
-//! A *fragment* is a contiguous range of pages of one partition, the unit in which lock authority
-//! is given away. Ranges are a power of two pages long, as small as gives at most a set number of
-//! fragments per partition: so a small hot partition is split to the page, and a page's fragment is
-//! found by a shift.
+//! A *fragment* is a contiguous range of pages of one partition, the unit in which lock authority is given
+//! away. Ranges are a power of two pages long, as small as gives at most a set number of fragments per
+//! partition. So a small hot partition is split to the page, and a page's fragment is found by a shift.
 
 use crate::reference::PageNumber;
 use crate::trace::Trace;
 use crate::trace::statistics::DistinctPages;
 
-/// How the partitions are cut into fragments.
+/// The cut of the partitions into fragments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FragmentLayout {
     partitions: Vec<Cut>,
@@ -53,12 +52,12 @@ impl FragmentLayout {
         FragmentLayout { partitions, count }
     }
 
-    /// How many fragments there are.
+    /// The number of fragments.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// How many partitions there are.
+    /// The number of partitions.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
@@ -91,11 +90,11 @@ impl FragmentLayout {
     }
 }
 
-/// The work of a transaction beside its accesses, in accesses: its begin and end take as many instructions as
+/// The work of a transaction beside its accesses, in accesses. Its begin and end take as many instructions as
 /// nine of them (GEM paper, Table 4.1: 20,000 and 25,000 to 5,000).
 const WORK_OF_A_TRANSACTION: f64 = 9.0;
 
-/// What the heuristics work on: the load of each type, and its lock requests by fragment.
+/// The input of the heuristics: the load of each type, and its lock requests by fragment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReferenceDistribution {
     layout: FragmentLayout,
@@ -146,7 +145,7 @@ impl ReferenceDistribution {
         &self.layout
     }
 
-    /// How many types there are.
+    /// The number of types.
     pub fn types(&self) -> usize {
         self.work.len()
     }

@@ -1,5 +1,5 @@
-//! Where transactions run and who grants which locks: routing tables and lock authority (GEM paper,
-//! sections 3.1 and 3.2).
+//! The nodes of transactions, and the granting nodes of locks: routing tables and lock authority
+//! (GEM paper, sections 3.1 and 3.2).
 //!
 //! A [`RoutingTable`] says for every transaction type to which nodes its transactions go, and in
 //! which shares. An `AuthorityTable` gives each fragment of the database to the node that has the

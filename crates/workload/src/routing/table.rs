@@ -49,12 +49,12 @@ impl RoutingTable {
         Some(RoutingTable { nodes, types })
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> u16 {
         self.nodes
     }
 
-    /// How many types there are.
+    /// The number of types.
     pub fn types(&self) -> usize {
         self.types.len()
     }

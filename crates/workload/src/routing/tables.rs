@@ -10,7 +10,8 @@ const FORMAT: &str = "sardonyx-routing-1";
 /// The most fragments of a partition in a file.
 const MAX_FRAGMENTS: u64 = 1 << 20;
 
-/// Where transactions run, and who grants their locks. Both tables have the same nodes.
+/// The nodes of transactions, and the granting nodes of their locks. Both tables have the same
+/// nodes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tables {
     /// Transaction types to nodes.
@@ -28,7 +29,7 @@ pub enum TablesError {
     Syntax {
         /// The file's name as it was given.
         file: String,
-        /// What is wrong, with line and column.
+        /// The fault, with line and column.
         reason: String,
     },
     /// A value is wrong.
@@ -36,9 +37,9 @@ pub enum TablesError {
     Value {
         /// The file's name as it was given.
         file: String,
-        /// Which value.
+        /// The value's key.
         key: String,
-        /// What was found and what is allowed.
+        /// The value found and the allowed ones.
         reason: String,
     },
 }
@@ -138,7 +139,7 @@ impl Tables {
     }
 }
 
-/// What is wrong: the key, and why.
+/// The fault: the key, and the reason.
 type Wrong = (String, String);
 
 impl File {

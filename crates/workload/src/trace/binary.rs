@@ -1,6 +1,6 @@
 //! The compact form of a trace: numbers of variable length in checksummed frames.
 //!
-//! A reference takes two or three bytes as a rule: its page is written as the difference to the
+//! A reference takes two or three bytes as a rule. Its page is written as the difference to the
 //! last page referenced in the same partition, the partition only where it changes. The differences
 //! go on from one transaction to the next, so a trace is read from its start; there is no index.
 
@@ -18,7 +18,7 @@ const WRITE: u64 = 1;
 const SAME_PARTITION: u64 = 2;
 const FLAG_BITS: u32 = 2;
 
-/// What differences are taken to: the last page of each partition, and the last partition.
+/// The base of differences: the last page of each partition, and the last partition.
 struct Last {
     pages: Vec<u32>,
     partition: usize,

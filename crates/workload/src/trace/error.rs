@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, and where.
+//! Faults of a trace, and their places.
 
 use std::fmt;
 use std::io;
@@ -27,7 +27,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong: what was found and what would be right.
+/// The fault: the value found and the right one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -46,7 +46,7 @@ pub enum Fault {
     /// The file ends too early.
     #[error("the file ends in the middle of {of}: it was cut off")]
     CutOff {
-        /// What is not whole.
+        /// The incomplete thing.
         of: &'static str,
     },
     /// A checksum does not fit.
@@ -56,7 +56,7 @@ pub enum Fault {
         found: u32,
         /// The checksum of the content.
         expected: u32,
-        /// What to do.
+        /// The remedy.
         hint: &'static str,
     },
     /// There is something behind the end.
@@ -65,7 +65,7 @@ pub enum Fault {
     /// A number is outside its limits.
     #[error("{what} is {found}: allowed is {least} to {most}")]
     Range {
-        /// What the number is.
+        /// The meaning of the number.
         what: &'static str,
         /// The number.
         found: u64,
@@ -77,7 +77,7 @@ pub enum Fault {
     /// Bytes that are no number of the format.
     #[error("{what} is no number of at most 64 bits in its shortest form")]
     Varint {
-        /// What the number is.
+        /// The meaning of the number.
         what: &'static str,
     },
     /// A name that is not allowed.
@@ -109,7 +109,7 @@ pub enum Fault {
     Word {
         /// The word found.
         found: String,
-        /// What would be right.
+        /// The right value.
         expected: &'static str,
     },
     /// A line that is too long.
@@ -140,7 +140,7 @@ pub enum Fault {
         what: &'static str,
         /// The count at the end.
         found: u64,
-        /// What was read.
+        /// The value read.
         expected: u64,
     },
     /// A reference that a trace cannot hold.
@@ -157,9 +157,9 @@ pub enum TraceError {
     Wrong {
         /// The file's name as it was given.
         file: String,
-        /// Where in it.
+        /// The place in it.
         place: Place,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
     /// The file could not be read or written.
@@ -181,7 +181,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Whether the content is at fault, rather than the disk or a limit of this program.
+    /// True if the content is at fault, rather than the disk or a limit of this program.
     pub fn is_damage(&self) -> bool {
         matches!(self, TraceError::Wrong { .. })
     }

@@ -9,7 +9,7 @@ use super::{Fault, Place, TraceError};
 use sardonyx_base::crc32c;
 use std::io::{self, Read, Write};
 
-/// What a binary trace begins with. The first byte is no text in any encoding that is common.
+/// The beginning of a binary trace. The first byte is no text in any encoding that is common.
 pub const MAGIC: [u8; 8] = *b"\x93SDXTRC\n";
 
 /// The version of the format.
@@ -84,7 +84,7 @@ pub struct FrameReader<R> {
     payload: Vec<u8>,
     /// The next byte of the payload.
     next: usize,
-    /// Where in the file the payload starts.
+    /// The start of the payload in the file.
     start: u64,
     number: u64,
     ended: bool,
@@ -111,7 +111,7 @@ impl<R: Read> FrameReader<R> {
         Ok(frames)
     }
 
-    /// Where in the file the next byte is.
+    /// The place of the next byte in the file.
     pub fn offset(&self) -> u64 {
         self.start + self.next as u64
     }

@@ -1,4 +1,4 @@
-//! What a trace says of itself before its first transaction.
+//! A trace's description before its first transaction.
 
 use super::{Fault, MAX_NAME_BYTES, MAX_PAGES, MAX_PARTITIONS, MAX_TYPES};
 use crate::reference::{Access, PageReference, Transaction};
@@ -139,7 +139,7 @@ fn check_names<'a>(
     Ok(())
 }
 
-/// Whether this may be the name of a type or a partition.
+/// Checks that this may be the name of a type or a partition.
 pub(super) fn check_name(name: &str) -> Result<(), Fault> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
     if (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(allowed) {

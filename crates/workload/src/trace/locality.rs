@@ -1,18 +1,17 @@
-//! Which share of a trace's lock requests nodes could grant without a message: an analysis without
-//! time, by replaying the trace in its order (GEM paper, section 4.6).
+//! The share of a trace's lock requests that nodes could grant without a message: an analysis
+//! without time, by replaying the trace in its order (GEM paper, section 4.6).
 //!
 //! A transaction requests a lock for each distinct page once, a write lock if it ever writes the
 //! page. With primary copy locking a request is *local* if its node has the authority for the page.
 //!
 //! The *read optimisation* adds to that: with a read lock the authority authorises the node to
-//! grant further read locks on the page itself, until somebody elsewhere wants to write. A node
-//! keeps an authorisation while the page is among its most recently used ones (as many as its
+//! grant further read locks on the page itself, until a transaction elsewhere wants to write. A
+//! node keeps an authorisation while the page is among its most recently used ones (as many as its
 //! buffer holds). A read is local, too, if the node is authorised. A write revokes the
 //! authorisations of all other nodes; it is local only at the authority, and only if there is none
 //! to revoke.
 //!
-//! What time would add, concurrent transactions that wait for each other, is left to the
-//! simulation.
+//! The effect of time, concurrent transactions that wait for each other, is left to the simulation.
 
 use super::Trace;
 use super::statistics::DistinctPages;
@@ -27,9 +26,9 @@ use std::collections::HashMap;
 pub struct Locality {
     /// Lock requests: distinct pages of every transaction.
     pub locks: u64,
-    /// Those at the node that has the authority.
+    /// The requests at the node that has the authority.
     pub local: u64,
-    /// Those local with the read optimisation.
+    /// The requests that are local with the read optimisation.
     pub local_with_read_optimisation: u64,
     /// Authorisations that writes revoked.
     pub revocations: u64,
@@ -173,7 +172,7 @@ struct Entry {
     older: usize,
 }
 
-/// Where there is no entry.
+/// The mark of no entry.
 const NONE: usize = usize::MAX;
 
 impl RecentPages {
@@ -303,7 +302,7 @@ mod tests {
         assert_eq!(figures(&replayed(trace, 3)), [4, 2, 3, 0]);
         assert_eq!(figures(&replayed(trace, 2)), [4, 2, 2, 0]);
         assert_eq!(figures(&replayed(trace, 0)), [4, 2, 2, 0]);
-        // What was given back need not be revoked.
+        // A released authorisation need not be revoked.
         let then = format!("{}transaction b\nw p 7\n", &trace[..trace.len() - 20]);
         assert_eq!(figures(&replayed(&then, 2))[3], 0);
     }

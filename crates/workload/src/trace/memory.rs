@@ -18,7 +18,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether it changes any page.
+    /// True if it changes any page.
     pub fn is_update(&self) -> bool {
         self.references.iter().any(|one| one.access.is_write())
     }
@@ -29,7 +29,7 @@ impl View<'_> {
 pub struct Trace {
     header: Header,
     kinds: Vec<u16>,
-    /// Where each transaction's references end.
+    /// The end of each transaction's references.
     ends: Vec<usize>,
     references: Vec<PageReference>,
 }
@@ -121,17 +121,17 @@ impl Trace {
         &self.header
     }
 
-    /// How many transactions there are.
+    /// The number of transactions.
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// Whether there is none.
+    /// True without transactions.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
 
-    /// How many references there are.
+    /// The number of references.
     pub fn reference_count(&self) -> usize {
         self.references.len()
     }

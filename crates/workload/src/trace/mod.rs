@@ -7,10 +7,10 @@
 //! the byte. [`TraceReader`] reads either, transaction by transaction; [`Trace`] holds a whole one
 //! in memory.
 //!
-//! A trace comes from outside. Whatever its bytes, a reader ends in a transaction or in a
-//! [`TraceError`] that names the file and the byte or line; it never panics, and it never allocates
-//! what the file merely claims: names, counts and references have the limits below, and memory
-//! grows only with what was read.
+//! A trace comes from outside. For any bytes, a reader ends in a transaction or in a [`TraceError`]
+//! that names the file and the byte or line. It never panics, and it never allocates a size that
+//! the file merely claims: names, counts and references have the limits below, and memory grows
+//! only with the data read.
 //!
 //! - [`statistics`]: what a trace is like.
 //! - [`synthetic`]: a trace with the statistics of the GEM paper's real-life workload.

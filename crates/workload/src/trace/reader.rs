@@ -1,4 +1,4 @@
-//! Traces in either form: the reader finds out which it is, the writer is told.
+//! Traces in either form: the reader detects the form, the writer gets it as an option.
 
 use super::binary::{BinaryReader, BinaryWriter};
 use super::text::{self, TextReader, TextWriter};
@@ -86,7 +86,7 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     /// [`TraceError::Wrong`] with the byte or line at fault, [`TraceError::Io`] if the reader
-    /// refuses. What `transaction` has then means nothing.
+    /// refuses. The content of `transaction` is then undefined.
     pub fn read_into(&mut self, transaction: &mut Transaction) -> Result<bool, TraceError> {
         match &mut self.inner {
             Inner::Binary(reader) => reader.read_into(transaction),

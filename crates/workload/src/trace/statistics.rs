@@ -1,8 +1,9 @@
-//! What a trace is like: sizes, shares and skew, in total, per transaction type and per partition.
+//! The properties of a trace: sizes, shares and skew, in total, per transaction type and per
+//! partition.
 //!
-//! The same figures as the GEM paper gives of its real-life workload (section 4.6), and those that
-//! a model of locks and buffers depends on: distinct pages per transaction, which are its page
-//! locks, and how much of the accesses the hottest pages get.
+//! The same figures as the GEM paper gives of its real-life workload (section 4.6), and those on
+//! which a model of locks and buffers depends. These are the distinct pages per transaction, which
+//! are its page locks, and the share of the accesses on the hottest pages.
 
 use super::{Header, Trace, View};
 use crate::reference::PageReference;

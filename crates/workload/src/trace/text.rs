@@ -13,8 +13,8 @@
 //! end 1 4
 //! ```
 //!
-//! What follows a `#` is a comment; empty lines are skipped. Counts and checksum in the last line
-//! are checked if they are there: who edits a trace removes them.
+//! A `#` begins a comment; empty lines are skipped. Counts and checksum in the last line are
+//! checked if they are there: who edits a trace removes them.
 
 use super::header::{check_name, in_range};
 use super::{

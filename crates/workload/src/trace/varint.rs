@@ -21,7 +21,7 @@ pub struct Collector {
     bytes: usize,
 }
 
-/// What a byte makes of a number.
+/// The result of one more byte of a number.
 pub enum Step {
     /// More bytes follow.
     More,

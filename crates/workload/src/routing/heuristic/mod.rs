@@ -3,10 +3,9 @@
 //!
 //! **Objective**: the expected number of lock requests that run at the node with the authority,
 //! `Σ share(type, node) · locks(type, fragment)` over all fragments whose authority the node has.
-//! **Limits**: each node's load, in record accesses and what a transaction costs beside them, stays within
-//! `load_tolerance` of the mean;
-//! each node's lock requests as authority within `authority_tolerance` above the mean, where the
-//! fragments allow it.
+//! **Limits**: each node's load, in record accesses and a transaction's costs beside them, stays within
+//! `load_tolerance` of the mean. Each node's lock requests as authority stay within `authority_tolerance`
+//! above the mean, where the fragments allow it.
 //!
 //! Finding the best pair of tables is a quadratic assignment, so it is searched for locally:
 //!
@@ -30,16 +29,17 @@ use super::{AuthorityTable, MAX_NODES, ReferenceDistribution, RoutingTable, Tabl
 use search::Search;
 use serde::Serialize;
 
-/// What the heuristics may do.
+/// The limits of the heuristics.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
-    /// How far a node's load may be from the mean, as a share of the mean.
+    /// The greatest distance of a node's load from the mean, as a share of the mean.
     pub load_tolerance: f64,
-    /// How far a node's lock requests as authority may be above the mean, as a share of the mean.
+    /// The greatest distance of a node's lock requests as authority above the mean, as a share of the
+    /// mean.
     pub authority_tolerance: f64,
     /// Orders tried by chance, beside the two that are not.
     pub random_starts: u32,
-    /// How often two types of the best order are exchanged, to see whether that is better.
+    /// The number of times that two types of the best order are exchanged, to look for a better one.
     pub exchanges: u32,
     /// Rounds of steps 2 and 3 at most, for each start.
     pub rounds: u32,
@@ -48,8 +48,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// What suits so many nodes: the more there are, the less each try can gain and the longer it
-    /// takes, so fewer are made.
+    /// The values for so many nodes: with more of them, each try gains less and takes longer, so fewer are
+    /// made.
     pub fn for_nodes(nodes: u16) -> Self {
         let nodes = u32::from(nodes.max(1));
         Options {
@@ -63,7 +63,7 @@ impl Options {
     }
 }
 
-/// How good tables are, by the distribution they were made from.
+/// The quality of tables, by the distribution they were made from.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Quality {
     /// Expected share of the lock requests at the node that has the authority.
@@ -81,7 +81,7 @@ pub enum HeuristicError {
     /// The number of nodes is not possible.
     #[error("{found} nodes are not possible: choose between 1 and {most}", most = MAX_NODES)]
     Nodes {
-        /// What was asked for.
+        /// The requested number.
         found: u16,
     },
 }
@@ -133,7 +133,7 @@ pub fn random(
     Ok((Tables { routing, authority }, quality))
 }
 
-/// How good any tables are for a distribution with the same types and fragments.
+/// The quality of any tables for a distribution with the same types and fragments.
 pub fn quality(
     distribution: &ReferenceDistribution,
     routing: &RoutingTable,
@@ -178,8 +178,8 @@ mod tests {
     use crate::reference::{PageReference, Transaction};
     use crate::trace::{Header, Partition, Trace};
 
-    /// A trace of `types` types, each on `pages` pages of its own and, every fourth access, on one
-    /// that all share; type `t` has `t + 1` times as many transactions as type 0.
+    /// A trace of `types` types, each on `pages` pages of its own and, every fourth access, on one that
+    /// all share. Type `t` has `t + 1` times as many transactions as type 0.
     fn separable(types: u16, pages: u32) -> Trace {
         let names = (0..types).map(|kind| format!("t{kind}")).collect();
         let own = Partition {

@@ -181,7 +181,7 @@ impl<'a> Search<'a> {
         });
         let total = self.distribution.total_locks();
         let room = total / self.nodes as f64 * (1.0 + self.options.authority_tolerance);
-        // What nobody has asked for goes to the nodes in turn.
+        // Fragments without requests go to the nodes in turn.
         let in_turn = |fragment: usize| (fragment % self.nodes) as u16;
         let mut owners: Vec<u16> = (0..self.by_fragment.len()).map(in_turn).collect();
         let mut asked = vec![0.0; self.nodes];

@@ -1,6 +1,6 @@
-//! Which nodes want the authority for a fragment, and how much.
+//! The nodes that want the authority for a fragment, and their requests.
 
-/// How many requests for a fragment each node has: with the authority these would be local.
+/// The number of each node's requests for a fragment: with the authority these would be local.
 pub struct Wishes {
     /// For each type its nodes with their shares.
     nodes_of_types: Vec<Vec<(usize, f64)>>,
@@ -39,7 +39,7 @@ impl Wishes {
         self.touched.iter().map(|&node| (node, self.requests[node]))
     }
 
-    /// Those of one node, of the fragment gathered last.
+    /// The requests of one node, of the fragment gathered last.
     pub fn of(&self, node: usize) -> f64 {
         self.requests[node]
     }

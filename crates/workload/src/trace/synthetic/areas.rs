@@ -28,7 +28,7 @@ pub const TEXTS: usize = 12;
 pub struct Area {
     /// File, first page, distance of the pages, number of pages.
     slices: Vec<(u16, u32, u32, u32)>,
-    /// How many pages there are, over all files.
+    /// The number of pages, over all files.
     pub pages: u32,
     /// 1 is none; the higher, the more of the accesses go to few pages.
     skew: u32,
@@ -68,9 +68,9 @@ impl Area {
 
 /// All areas.
 pub struct Areas {
-    /// What everybody uses.
+    /// The area that all types use.
     pub hot: Area,
-    /// What all share, widely.
+    /// The area that all share, widely.
     pub common: Area,
     /// The pages of each type that lie among those of the others.
     pub scattered: Vec<Area>,

@@ -1,19 +1,19 @@
 //! A trace with the published statistics of the real-life workload of the GEM paper, section 4.6.
 //!
-//! The trace itself was never published. What the GEM paper says of it is met here: more than
-//! 17,500 transactions of twelve types, about a million accesses, the largest transaction an ad-hoc
-//! query of more than 11,000, 66,000 distinct pages in 13 files of a database of 4 GB, about 20%
-//! updates, 1.6% of the accesses writes, and accesses so unevenly spread, also within types, that
-//! an affinity-based routing helps but little.
+//! The trace itself was never published. This one has the properties that the GEM paper gives of
+//! it. It has more than 17,500 transactions of twelve types, about a million accesses, and as its
+//! largest transaction an ad-hoc query of more than 11,000. It has 66,000 distinct pages in 13
+//! files of a database of 4 GB, about 20% updates, and 1.6% of the accesses are writes. Accesses
+//! are so unevenly spread, also within types, that an affinity-based routing helps but little.
 //!
-//! It is made of *areas*, sets of pages from which a transaction draws with a skew: pages that
-//! every type uses (catalogue and index roots; then a wide common area), pages of each type
+//! It is made of *areas*, sets of pages from which a transaction draws with a skew. They are pages
+//! that every type uses (catalogue and index roots; then a wide common area), pages of each type
 //! scattered among those of the others, an area of each of four applications, one of each type, and
 //! one for queries to run through. A transaction accesses a page about three times on average. Some
-//! pages are drawn again from those that the type, or anybody, has used lately: locality in time,
-//! which is what a buffer lives on.
+//! pages are drawn again from those that the type, or any type, has used lately: locality in time,
+//! on which a buffer depends.
 //!
-//! How often each area is used was chosen so that the shares of local lock requests come near the
+//! The frequency of each area was chosen so that the shares of local lock requests come near the
 //! paper's ([`crate::trace::locality`]); nothing but these frequencies is fitted.
 
 mod areas;
@@ -25,7 +25,7 @@ use crate::reference::{Access, PageNumber, PageReference, Transaction};
 use areas::{Areas, FILES, TEXTS};
 use std::collections::VecDeque;
 
-/// What a transaction type does.
+/// The behaviour of a transaction type.
 struct Profile {
     name: &'static str,
     transactions: u32,
@@ -39,7 +39,7 @@ struct Profile {
     application: usize,
 }
 
-/// Where a transaction gets a new page from.
+/// The source of a transaction's new page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
     /// The pages that everybody uses.
@@ -52,13 +52,13 @@ enum Source {
     Application,
     /// The type's own area.
     Own,
-    /// What the type has used lately.
+    /// Pages that the type has used lately.
     RecentOfType,
-    /// What anybody has used lately.
+    /// Pages that any type has used lately.
     Recent,
 }
 
-/// How often a new page is drawn from each source, in percent.
+/// The frequency of each source of a new page, in percent.
 const SOURCES: [(Source, u32); 7] = [
     (Source::Hot, 18),
     (Source::Common, 20),
@@ -202,7 +202,7 @@ impl Generator {
             let writes = 1.0 + exponential(&mut self.random, profile.writes - 1.0);
             self.write(writes.round() as u32, references);
         }
-        // What was just written is locked for a while, and not what others would come back to.
+        // A page just written is locked for a while, and not one to which others would come back.
         let written = |page: PageNumber| {
             let writes = |one: &PageReference| one.page == page && one.access == Access::Write;
             references.iter().any(writes)
@@ -261,9 +261,10 @@ impl Generator {
         (page, source == Source::Common)
     }
 
-    /// Makes some accesses writes: to pages of the wide common area, which others seldom use at the
-    /// same time, and from the first access to the page on, so that no lock is converted. Lock
-    /// conflicts "had no significant impact on performance" in the GEM paper's trace.
+    /// Makes some accesses writes. These are to pages of the wide common area, which others seldom
+    /// use at the same time, and from the first access to the page on, so that no lock is
+    /// converted. Lock conflicts "had no significant impact on performance" in the GEM paper's
+    /// trace.
     fn write(&mut self, writes: u32, references: &mut Vec<PageReference>) {
         let mut candidates: Vec<PageNumber> = self
             .pages
