@@ -41,10 +41,10 @@ pub struct Faults {
     /// [`SimulatedDisk::next_process`] goes on.
     pub kill_at_step: Option<u64>,
     /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
-    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable. No later sync
-    /// makes the rest so, although it succeeds, and although every process still reads it, the next one
-    /// too. Real systems that take failed writes for clean behave so. Only writing it again helps. (Of
-    /// names the rest stays unsynced.)
+    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
+    /// no later sync makes the rest so, although it succeeds, and although everybody still reads it,
+    /// the next process too: as systems do that take for clean what they could not write. Only
+    /// writing it again helps. (Of names the rest stays unsynced.)
     pub fail_sync_at: Option<u64>,
     /// This `write_at` fails with an I/O error; a part of its bytes may have been written.
     pub fail_write_at: Option<u64>,
@@ -107,9 +107,9 @@ impl SimulatedDisk {
         }
     }
 
-    /// The mutating operations so far: creating opens, writes, durable writes, preallocations, syncs,
-    /// renames, removes, and creations and syncs of directories. Operations refused for their arguments or
-    /// by the state of the directory do not count.
+    /// The mutating operations so far: creating opens, writes, durable writes, preallocations,
+    /// syncs, renames, removes, and creations and syncs of directories. Those refused for their
+    /// arguments or by the state of the directory do not count.
     pub fn steps(&self) -> u64 {
         self.state.lock().steps()
     }
