@@ -12,7 +12,7 @@ use crate::replicate::{Plan, replicate};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How points are simulated.
+/// The options of simulating points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Threads; 0: as many as there are processors.
@@ -32,8 +32,8 @@ pub enum SimulationError {
 }
 
 /// Simulates every point until the 95% interval of its mean response time is as narrow as the point's
-/// parameters ask for. Equal points are simulated once. What comes out depends on the points alone, not
-/// on threads or time (I11).
+/// parameters ask for. Equal points are simulated once. The result depends on the points alone, not on
+/// threads or time (I11).
 ///
 /// # Errors
 /// [`SimulationError`] if a point is not possible; then none is simulated.
@@ -76,7 +76,7 @@ pub fn run(
 }
 
 /// Some replications of one point, by their numbers, however precise: a part of what [`run`] does, for
-/// many machines that share the work. A replication is the same whoever runs it.
+/// many machines that share the work. A replication is the same on any machine.
 ///
 /// # Errors
 /// [`SimulationError`] if the point is not possible.

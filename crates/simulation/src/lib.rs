@@ -1,4 +1,4 @@
-//! How a workload would run on closely or loosely coupled nodes, in virtual time.
+//! The run of a workload on closely or loosely coupled nodes, in virtual time.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What transactions do, and where they and the lock authorities are: prepared once, shared by all
+//! The work of transactions, and the places of them and of the lock authorities: prepared once, shared by all
 //! replications of a point.
 
 use crate::parameters::read::ParameterError;
@@ -38,7 +38,7 @@ pub enum LoadError {
         key: &'static str,
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A trace that is none.
@@ -73,21 +73,21 @@ pub enum LoadError {
     Parameters(#[from] ParameterError),
 }
 
-/// What transactions do.
+/// The work of transactions.
 #[derive(Debug)]
 pub enum Load {
     /// Debit-credit, drawn.
     DebitCredit {
-        /// How large the database is.
+        /// The size of the database.
         scale: PageScale,
-        /// How many nodes there are.
+        /// The number of nodes.
         nodes: u16,
     },
     /// A trace, replayed over and over.
     Trace {
         /// The trace.
         trace: Arc<Trace>,
-        /// Where transactions and lock authorities are.
+        /// The places of transactions and lock authorities.
         tables: Arc<Tables>,
         /// For each type that arrives by itself: its rate per node and its transactions' places.
         by_type: Vec<(f64, Vec<u32>)>,
@@ -103,7 +103,7 @@ pub struct Library {
 }
 
 impl Load {
-    /// What `parameters` ask for.
+    /// The load of these `parameters`.
     ///
     /// # Errors
     /// [`LoadError`] if the database is not possible, or a trace or its tables cannot be had.
@@ -181,7 +181,7 @@ impl Load {
     }
 
     /// The ends of the sequential file for transactions of `node` that lock its pages: one for each processing slot,
-    /// as far as there are numbers, and none if it is not locked.
+    /// as far as numbers suffice, and none if it is not locked.
     pub fn history_ends(
         &self,
         node: u16,
@@ -200,7 +200,7 @@ impl Load {
 }
 
 impl Library {
-    /// What `parameters` ask for; what was read or computed before is used again.
+    /// The load of these `parameters`; data read or computed before is used again.
     ///
     /// # Errors
     /// As [`Load::new`].

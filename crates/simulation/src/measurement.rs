@@ -1,4 +1,4 @@
-//! What one replication measured.
+//! The measurements of one replication.
 //!
 //! All of it concerns the time after the warm-up. Figures "per transaction" are per transaction
 //! that completed in that time. [`Measurement::rows`] gives the same as a flat list, which is what
@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What one replication measured.
+/// The measurements of one replication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Simulated seconds measured.
@@ -19,7 +19,7 @@ pub struct Measurement {
     pub throughput: f64,
     /// Response times, in milliseconds.
     pub response: Response,
-    /// What the mean response time consists of, in milliseconds.
+    /// The parts of the mean response time, in milliseconds.
     pub composition: Composition,
     /// Every kind of server.
     pub servers: Vec<Station>,
@@ -34,7 +34,7 @@ pub struct Measurement {
     pub locks: LockFigures,
     /// Little's law for the transactions in the system.
     pub little: Little,
-    /// Whether arrivals outran completions, so that means depend on how long was measured.
+    /// True if arrivals outran completions, so that means depend on the measured time.
     pub saturated: bool,
     /// Events that the kernel dispatched, the warm-up's included.
     pub events: u64,
@@ -85,7 +85,7 @@ pub struct Composition {
 pub struct Station {
     /// `cpu`, `gem`, `log disks`, `disks of account`, …
     pub name: String,
-    /// How many servers there are.
+    /// The number of servers.
     pub servers: u32,
     /// Mean utilisation, from 0 to 1.
     pub utilisation: f64,
@@ -101,12 +101,12 @@ pub struct Station {
     pub max_queue: u64,
     /// Mean wait in milliseconds.
     pub wait_milliseconds: f64,
-    /// Whether Little's law holds to the picosecond at each of the queues: the level integrated
-    /// over time, and the customers' times added up.
+    /// True if Little's law holds to the picosecond at each of the queues: the level integrated over time, and the
+    /// customers' times added up.
     pub little_holds: bool,
 }
 
-/// What happened to a partition's pages.
+/// The events of a partition's pages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionFigures {
     /// Its name.
@@ -176,8 +176,8 @@ pub struct Little {
 }
 
 impl Little {
-    /// How far the two sides are apart, as a share of the first. What remains is the edge: those in
-    /// the system when measuring began or ended.
+    /// The distance of the two sides, as a share of the first. The rest is the edge: transactions in the system when
+    /// measuring began or ended.
     pub fn error(&self) -> f64 {
         if self.population == 0.0 {
             return 0.0;
@@ -189,7 +189,7 @@ impl Little {
 /// One figure of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What it belongs to: `response time`, `servers`, …
+    /// Its section: `response time`, `servers`, …
     pub section: &'static str,
     /// Its name, unique within the section.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What the replications of one point gave: every figure with its 95% interval.
+//! The results of the replications of one point: every figure with its 95% interval.
 
 use crate::measurement::{Measurement, Row};
 use crate::parameters::Parameters;
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The replications of one point, and their summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// What was simulated.
+    /// The simulated parameters.
     pub parameters: Parameters,
     /// Every figure over the replications.
     pub summary: Vec<Summary>,
@@ -20,7 +20,7 @@ pub struct Outcome {
 /// One figure over all replications.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// What it belongs to.
+    /// Its section.
     pub section: &'static str,
     /// Its name, unique within the section.
     pub name: String,
@@ -60,7 +60,7 @@ impl Outcome {
         }
     }
 
-    /// What `read` finds in each replication: mean and 95% interval.
+    /// The mean and 95% interval of the values that `read` finds in the replications.
     pub fn estimate(&self, read: impl Fn(&Measurement) -> f64) -> Estimate {
         let interval = Interval::of(self.replications.iter().map(read));
         Estimate::new(interval.mean, interval.half_width)

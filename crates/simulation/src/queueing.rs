@@ -2,8 +2,8 @@
 //!
 //! A model that is too complex to solve is trusted only if its parts give the right figures where
 //! these are known. All are open stations with Poisson arrivals, first come first served, in
-//! statistical equilibrium: M/M/1, M/M/c (Erlang's C formula), M/D/1, and M/G/1 (Pollaczek and
-//! Khinchine). Rates are per second, times in seconds.
+//! statistical equilibrium. They are M/M/1, M/M/c (Erlang's C formula), M/D/1, and M/G/1 (Pollaczek
+//! and Khinchine). Rates are per second, times in seconds.
 
 /// The figures of a station in equilibrium.
 ///

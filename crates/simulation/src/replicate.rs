@@ -3,12 +3,12 @@
 //! A point is one setting of the parameters: one dot of a figure of the GEM paper. Each replication
 //! of it runs with its own seed. A point is done at the first count of replications at which the
 //! 95% interval of its figure is narrow enough. That count is decided on the replications in the
-//! order of their numbers, never in the order in which threads happened to finish them: so the
-//! result does not depend on threads or timing (invariant I11). What ran beyond the decided count,
-//! in the hope that it would be needed, is thrown away.
+//! order of their numbers, never in the order in which threads happened to finish them. So the
+//! result does not depend on threads or timing (invariant I11). Replications beyond the decided
+//! count, run in the hope that they would be needed, are dropped.
 //!
-//! Nobody knows how long a replication takes, so nothing is dealt out in advance: every thread
-//! takes the next replication from one shared plan whenever it has none.
+//! The time of a replication is unknown, so nothing is dealt out in advance: every thread takes the
+//! next replication from one shared plan whenever it has none.
 
 mod schedule;
 
@@ -19,7 +19,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::schedule::{Job, Schedule};
 
-/// How many replications to run, and on how many threads.
+/// The number of replications to run, and of threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The half-width of the 95% interval, relative to the mean, at which a point is done: 0.02 for
@@ -33,7 +33,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// How far a plan is, after another replication has finished.
+/// The progress of a plan, after another replication has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Points in all.
@@ -119,7 +119,7 @@ pub fn replicate<P: Sync, R: Send>(
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Board<R> {
     state: Mutex<State<R>>,
     /// A replication has finished or failed: there may be new work, or none any more.

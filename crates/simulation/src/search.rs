@@ -1,8 +1,8 @@
 //! The arrival rate at which the processors reach a given utilisation (GEM paper, Figure 4.6).
 //!
-//! How many transactions a system can process is limited by its processors, once there are enough
-//! disks; the GEM paper compares the rates at a utilisation of 80%. Utilisation grows almost in
-//! proportion to the rate, so that a line through the two nearest rates tried (or, after the first,
+//! The processors limit the number of transactions that a system can process, once the disks
+//! suffice. The GEM paper compares the rates at a utilisation of 80%. Utilisation grows almost in
+//! proportion to the rate. So a line through the two nearest rates tried (or, after the first,
 //! through the origin) finds it in two or three runs. Several searches advance in lock step: each
 //! round's points are simulated together, on all cores.
 //!
@@ -66,7 +66,7 @@ pub enum SearchError {
         100.0 * target
     )]
     Target {
-        /// What was asked for.
+        /// The requested value.
         target: f64,
     },
     /// Something else limits the throughput.
@@ -213,7 +213,7 @@ impl Searches {
         }
     }
 
-    /// What the searches found, in the order of the points.
+    /// The results of the searches, in the order of the points.
     ///
     /// # Panics
     /// If they are not done.
@@ -240,7 +240,7 @@ impl Search {
         self.state = self.judge(rate);
     }
 
-    /// What follows from what was tried, `rate` the last.
+    /// The conclusion from the rates tried, `rate` the last.
     fn judge(&self, rate: f64) -> State {
         let done = |result| State::Done(Box::new(result));
         let last = self.tried.iter().find(|tried| tried.rate == rate);
@@ -349,7 +349,7 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
 /// The processors' mean utilisation at the outcome's arrival rate, from 0 to 1.
 ///
 /// In a replication more or fewer transactions arrive than the rate says, and the processors are
-/// used as much more or less. What a transaction uses scatters far less; so it is measured, and
+/// used as much more or less. A transaction's use scatters far less; so it is measured, and
 /// multiplied by the rate. A saturated system does not complete what arrives: there it is the
 /// utilisation as measured.
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {

@@ -1,12 +1,12 @@
 //! Stations: equal servers with one queue, first come first served.
 //!
 //! Every device of the GEM paper (section 3.3: processors, disks, controllers, GEM) is a station. A
-//! process either asks for service of a known length ([`Server::serve`]) or takes one server and
+//! process either requests service of a known length ([`Server::serve`]), or takes one server and
 //! keeps it while it does other things ([`Server::acquire`]): the processor that stays busy during
-//! a synchronous GEM access. Both stand in the same queue.
+//! a synchronous GEM access. Both wait in the same queue.
 //!
 //! A server that becomes free goes to the first of the queue at once, in the same instant, so that
-//! nobody overtakes. Whoever is dropped half-way, waiting or being served, leaves the station as if
+//! none overtakes. A customer dropped half-way, waiting or being served, leaves the station as if
 //! it had never come back.
 
 mod customers;
@@ -87,7 +87,7 @@ impl Server {
     /// A station of `servers` idle servers.
     ///
     /// # Panics
-    /// If `servers` is zero: nobody would ever be served.
+    /// If `servers` is zero: no customer would ever be served.
     pub fn new(kernel: &Kernel, servers: u32) -> Server {
         assert!(servers > 0, "a station needs at least one server");
         Server {
@@ -118,18 +118,18 @@ impl Server {
         }
     }
 
-    /// How many servers the station has.
+    /// The number of the station's servers.
     pub fn servers(&self) -> u32 {
         self.shared.station.borrow().servers()
     }
 
-    /// How many wait in the queue now.
+    /// The number waiting in the queue now.
     pub fn waiting(&self) -> usize {
         self.shared.station.borrow().waiting()
     }
 
-    /// Starts measuring at the present instant: the end of the warm-up. Whoever is in the station
-    /// stays in it.
+    /// Starts measuring at the present instant: the end of the warm-up. Customers in the station
+    /// stay in it.
     pub fn reset(&self) {
         self.shared
             .station
@@ -137,7 +137,7 @@ impl Server {
             .reset(self.shared.kernel.now());
     }
 
-    /// What was measured since the last reset, or since the station was made.
+    /// The measurements since the last reset, or since the station was made.
     pub fn statistics(&self) -> ServerStatistics {
         self.shared
             .station
@@ -218,7 +218,7 @@ impl Drop for Acquire {
 }
 
 impl Permit {
-    /// How long its process waited in the queue.
+    /// The time that its process waited in the queue.
     pub fn waited(&self) -> Span {
         self.waited
     }

@@ -75,7 +75,7 @@ impl<T> Signal<T> {
     /// after what is already scheduled for it.
     ///
     /// # Panics
-    /// If the signal fired before and nobody has received that value.
+    /// If the signal fired before and that value was not received.
     pub fn fire(&self, value: T) {
         let before = self.shared.state.replace(State::Fired(value));
         match before {

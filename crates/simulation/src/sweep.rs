@@ -23,7 +23,7 @@ pub const MOST_VALUES: usize = 1_000;
 /// Points of a sweep at most.
 pub const MOST_POINTS: usize = 10_000;
 
-/// What is wrong with a sweep.
+/// The fault of a sweep.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SweepError {
@@ -33,15 +33,15 @@ pub enum SweepError {
          nodes=2..10+2 or node.mips=10..80*2"
     )]
     Range {
-        /// What was asked for.
+        /// The requested range.
         range: String,
-        /// What is wrong with it.
+        /// Its fault.
         reason: String,
     },
     /// Neither one parameter nor two.
     #[error("{asked} parameters cannot be swept at once: choose one or two")]
     Dimensions {
-        /// How many were asked for.
+        /// The requested number.
         asked: usize,
     },
     /// The same parameter twice.
@@ -53,7 +53,7 @@ pub enum SweepError {
     /// Too many points.
     #[error("the sweep has {points} points: choose ranges with at most {MOST_POINTS}")]
     TooMany {
-        /// How many it has.
+        /// Its number.
         points: usize,
     },
     /// A point whose parameters are not possible.
@@ -62,9 +62,9 @@ pub enum SweepError {
     /// A figure that outcomes do not have.
     #[error("there is no figure \"{asked}\": choose SECTION/NAME of {known}")]
     Figure {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
-        /// Those that there are.
+        /// The known names.
         known: String,
     },
 }
@@ -96,7 +96,7 @@ pub struct Dimension {
     pub key: String,
     /// Its values, as they are set.
     pub values: Vec<String>,
-    /// Whether each is a multiple of the one before.
+    /// True if each is a multiple of the one before.
     pub geometric: bool,
 }
 
@@ -394,7 +394,7 @@ fn curve(only: &Dimension, values: &[Option<Estimate>], label: &str) -> String {
     let numbers = only.numbers();
     let axis = match (only.geometric, &numbers) {
         (true, _) => Axis::logarithmic(&only.key),
-        // Names have no places of their own: they stand one beside the other.
+        // Names have no places of their own: they are placed one beside the other.
         (false, None) => Axis::named(&only.key, &only.values),
         (false, Some(_)) => Axis::linear(&only.key),
     };

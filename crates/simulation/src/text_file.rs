@@ -1,4 +1,4 @@
-//! Reading a file of text that somebody named, which may be anything: a device or a pipe has no length and perhaps
+//! Reading a file of text that a user named, which may be anything: a device or a pipe has no length and perhaps
 //! no end.
 
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// The whole text of a file of at most so many bytes.
 ///
 /// # Errors
-/// What the system says; that it is longer, or no text.
+/// The system's error; that it is longer, or no text.
 pub fn read(file: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = Vec::new();
     let mut bounded = File::open(file)?.take(bytes_max.saturating_add(1));

@@ -1,9 +1,9 @@
 //! Virtual time: instants and lengths of time in whole picoseconds.
 //!
-//! A model's clock must not drift and must not depend on the machine: adding floating point seconds
+//! A model's clock must not drift and must not depend on the machine. Adding floating point seconds
 //! rounds differently in a different order, and two events that belong to one instant fall apart.
-//! Whole picoseconds add up exactly (invariant I11), resolve the two-microsecond entry access of
-//! the GEM paper (Table 4.1) to one part in two million, and reach 213 days in 64 bits.
+//! Whole picoseconds add up exactly (invariant I11). They resolve the two-microsecond entry access
+//! of the GEM paper (Table 4.1) to one part in two million, and reach 213 days in 64 bits.
 //!
 //! Overflow is a fault of the model and panics, in release builds too: a clock that wraps around
 //! would order events wrongly and say nothing.

@@ -19,7 +19,7 @@ pub enum Buffer {
     Large,
 }
 
-/// How many times the small buffer the large one is.
+/// The large buffer as a multiple of the small one.
 const LARGE_BUFFER: u32 = 5;
 
 pub use crate::load::SYNTHETIC_TRACE;
@@ -49,7 +49,7 @@ pub struct Configuration {
     pub workload: WorkloadKind,
     /// Number of nodes.
     pub nodes: u32,
-    /// How they cooperate.
+    /// The coupling.
     pub coupling: Coupling,
     /// When modified pages are written.
     pub update: Update,
@@ -57,13 +57,13 @@ pub struct Configuration {
     pub routing: Routing,
     /// Size of each node's buffer.
     pub buffer: Buffer,
-    /// Where BRANCH and TELLER are.
+    /// The storage of BRANCH and TELLER.
     pub branch_teller: Storage,
-    /// Where ACCOUNT and HISTORY are.
+    /// The storage of ACCOUNT and HISTORY.
     pub other_files: Storage,
-    /// How a page comes from its owner to another node; of the base's parameters unless in GEM.
+    /// The way of a page from its owner to another node; of the base's parameters unless in GEM.
     pub page_transfer: PageTransfer,
-    /// What carries messages; of the base's parameters unless GEM.
+    /// The medium of messages; of the base's parameters unless GEM.
     pub medium: MessageMedium,
     /// Of the trace with primary copy locking: whether read locks may be granted without authority.
     pub read_optimisation: bool,

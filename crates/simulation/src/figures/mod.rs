@@ -33,17 +33,17 @@ pub const TARGET_CPU: f64 = 0.80;
 pub struct Figure {
     /// Its number in the GEM paper.
     pub id: &'static str,
-    /// What it shows.
+    /// Its meaning.
     pub title: &'static str,
     /// Under which conditions.
     pub caption: &'static str,
-    /// What the y axis shows.
+    /// The meaning of the y axis.
     pub reading: Reading,
     /// Its parts, drawn with the same scale.
     pub panels: Vec<Panel>,
 }
 
-/// What a figure's y axis shows.
+/// The meaning of a figure's y axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// [`crate::outcome::Outcome::response`].
@@ -55,7 +55,7 @@ pub enum Reading {
 /// A part of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is special about it; empty if there is only one.
+    /// Its distinction; empty if it is the only one.
     pub title: String,
     /// Its curves.
     pub curves: Vec<Curve>,
@@ -64,7 +64,7 @@ pub struct Panel {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// Curves of one group have colour and marker in common.
     pub group: usize,
@@ -78,9 +78,9 @@ pub struct Curve {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure \"{asked}\": choose one of {known}")]
 pub struct UnknownFigure {
-    /// What was asked for.
+    /// The requested name.
     pub asked: String,
-    /// Those that there are.
+    /// The known names.
     pub known: String,
 }
 
@@ -144,7 +144,7 @@ impl Figure {
 }
 
 impl Reading {
-    /// What to write at the y axis.
+    /// The label of the y axis.
     pub fn label(self) -> &'static str {
         match self {
             Reading::Response => "mean response time (ms)",

@@ -1,4 +1,4 @@
-//! What figures and statements need, simulated: each point once.
+//! The points that figures and statements need, simulated: each point once.
 
 use super::{Configuration, TARGET_CPU};
 use crate::outcome::Outcome;
@@ -28,7 +28,7 @@ impl Needs {
         }
     }
 
-    /// Whether only points for which `wanted` says so are needed.
+    /// Keeps only points that `wanted` accepts.
     pub fn retain(&mut self, wanted: impl Fn(&Configuration) -> bool) {
         self.outcomes.retain(&wanted);
         self.throughputs.retain(&wanted);
@@ -100,7 +100,7 @@ impl Study {
         let mut points: Vec<Parameters> = points.collect();
         let searched = longer.throughputs.iter().map(|at| {
             let mut point = at.parameters(&base);
-            // Where the search ended: it needs one run then.
+            // The end of the search: it needs one run then.
             point.arrival.rate_per_node = rate(at).unwrap_or(point.arrival.rate_per_node);
             point
         });

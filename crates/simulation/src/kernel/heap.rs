@@ -1,9 +1,9 @@
 //! A priority queue of events: a heap of four children a node.
 //!
 //! Most events are dispatched to a process that schedules another before it waits again. So the
-//! root that was taken is left vacant: the next event to come is put there and sinks, which is half
-//! the work of filling the hole from the end and letting the new one rise. Four children halve the
-//! depth of two, and the four share one line of the processor's cache.
+//! place of the removed root is left vacant. The next event to come is put there and sinks, which
+//! is half the work of filling the hole from the end and letting the new one rise. Four children
+//! halve the depth of two, and the four share one line of the processor's cache.
 
 use crate::time::Time;
 
@@ -34,7 +34,7 @@ impl Event {
     }
 }
 
-/// The children of one node. Where there is none stands [`Event::NEVER`], which is never the least.
+/// The children of one node. A missing child is [`Event::NEVER`], which is never the least.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Siblings([Event; CHILDREN]);
@@ -47,7 +47,7 @@ pub(super) struct Heap {
     /// [`Event::NEVER`] if the root was taken, or if there is no event.
     root: Event,
     siblings: Vec<Siblings>,
-    /// How many events there are below the root.
+    /// The number of events below the root.
     below: usize,
 }
 

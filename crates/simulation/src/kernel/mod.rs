@@ -1,14 +1,15 @@
 //! The event kernel: a virtual clock, pending events, and processes written as futures.
 //!
 //! A model of the GEM paper (section 3) is many small stories: a transaction waits for a processor,
-//! computes, asks for a lock, waits for a disk. Told as `async` code each story reads from top to
+//! computes, asks for a lock, waits for a disk. As `async` code each story reads from top to
 //! bottom; the kernel interleaves them. It is single-threaded and knows no real time: the clock
 //! jumps from event to event, and events of one instant happen in the order in which they were
 //! scheduled. So a run is a function of its parameters and seed (invariant I11).
 //!
-//! - There are no wakers. What waits ([`Wait`], a station, a signal) notes which process runs and
-//!   schedules an event for it. So only combinators that poll all their children at every poll work
-//!   inside a process; those that trust a waker to tell which child is ready would sleep forever.
+//! - There are no wakers. A waiting place ([`Wait`], a station, a signal) notes the running process
+//!   and schedules an event for it. So only combinators that poll all their children at every poll
+//!   work inside a process; those that trust a waker to tell which child is ready would sleep
+//!   forever.
 //! - The kernel that [`Kernel::new`] returned owns the processes; its clones are handles. Processes
 //!   hold handles, so they could never be freed by counting; they are dropped with the owner.
 
@@ -61,7 +62,7 @@ struct Core {
     dispatched: Cell<u64>,
     /// The slot of the process that runs.
     current: Cell<u32>,
-    /// The owner is gone: nobody would drop a new process.
+    /// The owner was dropped: a new process would never be dropped.
     closed: Cell<bool>,
     queue: RefCell<EventQueue>,
     processes: RefCell<Processes>,
@@ -94,7 +95,7 @@ impl Kernel {
         self.core.now.get()
     }
 
-    /// How many events were dispatched: how often a process was started or resumed.
+    /// The number of dispatched events: starts and resumptions of processes.
     pub fn events(&self) -> u64 {
         self.core.dispatched.get()
     }
@@ -102,7 +103,7 @@ impl Kernel {
     /// Starts a process at the present instant, after what is already scheduled for it.
     ///
     /// # Panics
-    /// If the kernel that [`new`](Kernel::new) returned is gone, or more than sixteen million
+    /// If the kernel that [`new`](Kernel::new) returned was dropped, or more than sixteen million
     /// processes live at once.
     pub fn spawn(&self, process: impl Future<Output = ()> + 'static) {
         let core = &self.core;
@@ -123,7 +124,7 @@ impl Kernel {
         Wait::new(self.clone(), span)
     }
 
-    /// Dispatches all events up to and including those at `end`; the clock then stands at `end`.
+    /// Dispatches all events up to and including those at `end`; the clock is then at `end`.
     ///
     /// Nothing happens if `end` is before the present instant. Processes that still wait stay, and
     /// go on with the next call.
@@ -154,7 +155,8 @@ impl Kernel {
     pub fn clear(&self) {
         loop {
             let bodies = self.core.processes.borrow_mut().clear();
-            // What a process drops may schedule events and even start processes: hence the loop.
+            // Values that a process drops may schedule events and even start processes: hence the
+            // loop.
             if bodies.is_empty() {
                 break;
             }
@@ -174,7 +176,7 @@ impl Kernel {
         ProcessId(slot)
     }
 
-    /// Whether `process` is the one that runs.
+    /// True if `process` is the one that runs.
     #[inline]
     pub(crate) fn is_current(&self, process: ProcessId) -> bool {
         self.core.current.get() == process.0

@@ -86,7 +86,7 @@ impl Processes {
         bodies
     }
 
-    /// How many slots there are, free ones included.
+    /// The number of slots, free ones included.
     #[cfg(test)]
     pub(super) fn slots(&self) -> usize {
         self.slots.len()

@@ -1,7 +1,7 @@
 //! The pending events of a run, the earliest on top.
 //!
 //! An event names the instant at which a process is to be resumed. Events of one instant leave in
-//! the order in which they were scheduled: the order of ties is part of a run and must replay
+//! the order in which they were scheduled. The order of ties is part of a run and must replay
 //! (invariant I11), so every event carries a number that only grows.
 //!
 //! An event is sixteen bytes: the instant, and the event's number with the process's slot in its
@@ -12,17 +12,17 @@ use std::collections::VecDeque;
 use super::heap::{Event, Heap};
 use crate::time::Time;
 
-/// How many bits of an event's order name the process's slot.
+/// The bits of an event's order that name the process's slot.
 const SLOT_BITS: u32 = 24;
 
-/// How many processes may live at one time.
+/// The most processes that live at one time.
 pub(super) const MOST_PROCESSES: usize = 1 << SLOT_BITS;
 
 /// The number of an event among all events of a run, in order of scheduling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Sequence(u64);
 
-/// What is to be resumed next.
+/// The process to resume next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Due {
     pub(super) time: Time,

@@ -1,10 +1,10 @@
-//! Where a transaction's time goes: every wait is booked to one part, and the parts add up to the
+//! The parts of a transaction's time: every wait is booked to one part, and the parts add up to the
 //! response time.
 
 use crate::measurement::Composition;
 use crate::time::Span;
 
-/// What time can be spent on.
+/// The uses of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// In the input queue.

@@ -1,9 +1,8 @@
 //! A node's database buffer (GEM paper, section 3.2): page frames, replaced least recently used.
 //!
-//! It holds which version of which page is there, not the pages. A page that an active transaction
-//! has modified is *fixed*: it is not replaced before the transaction's end. A modified page that
-//! is replaced leaves its frame but counts as a copy of the node until it has been written to
-//! storage: who asks for it meanwhile gets it.
+//! It holds which version of which page is there, not the pages. A page that an active transaction has modified is
+//! *fixed*: it is not replaced before the transaction's end. A modified page that is replaced leaves its frame but
+//! counts as a copy of the node until it has been written to storage: a node that requests it meanwhile gets it.
 
 use super::lru::Lru;
 use super::pages::PageMap;

@@ -72,7 +72,7 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
             ..
         } => {
             if source == PageSource::Copy {
-                // The transaction goes on later; until then nobody may replace the copy.
+                // The transaction continues later; until then the copy must not be replaced.
                 keep(system, node, page.0);
             }
             node.waiting
@@ -136,7 +136,7 @@ pub fn write_replaced(
     node: &Node,
     replaced: Option<Replaced>,
 ) -> Option<Signal<()>> {
-    // Written with it, but nobody waits for their frames.
+    // Written with it, but their frames are not waited for.
     let due = node.buffer.borrow_mut().take_due();
     for written in due {
         begin_write(system, node, written);
@@ -338,8 +338,8 @@ fn note_sent(system: &System, from: NodeId, message: &Message) {
     }
 }
 
-/// How long the transaction's latest request to another node waited there for other transactions, if
-/// it made one.
+/// The time that the transaction's latest request to another node waited there for other transactions, if it
+/// made one.
 pub fn blocked_elsewhere(system: &System, transaction: TransactionId) -> Option<Span> {
     match system.elsewhere.borrow_mut().remove(&key(transaction))? {
         Elsewhere::Blocked(span) => Some(span),

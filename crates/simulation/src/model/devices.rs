@@ -64,7 +64,7 @@ impl Gem {
         self.server.reset();
     }
 
-    /// What was measured.
+    /// The measurements.
     pub fn station(&self) -> Station {
         station("gem", [self.server.statistics()])
     }
@@ -88,7 +88,7 @@ struct Cache {
     takes_writes: bool,
 }
 
-/// How many disks, controllers and cache pages.
+/// The numbers of disks, controllers and cache pages.
 #[derive(Clone, Copy, Debug)]
 pub struct DisksPlan {
     /// Disks or a cache in front of them.
@@ -207,12 +207,12 @@ impl Disks {
             .for_each(Server::reset);
     }
 
-    /// What the disks measured, by queue.
+    /// The disks' measurements, by queue.
     pub fn disk_statistics(&self) -> impl Iterator<Item = ServerStatistics> {
         self.disks.iter().map(Server::statistics)
     }
 
-    /// What the controllers measured, by queue.
+    /// The controllers' measurements, by queue.
     pub fn controller_statistics(&self) -> impl Iterator<Item = ServerStatistics> {
         self.controllers.iter().map(Server::statistics)
     }

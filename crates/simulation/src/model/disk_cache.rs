@@ -28,7 +28,7 @@ impl DiskCache {
         }
     }
 
-    /// Whether a read of `page` is a hit.
+    /// True if a read of `page` is a hit.
     pub fn read(&mut self, page: u64) -> bool {
         self.pages.touch(page).is_some()
     }

@@ -1,9 +1,9 @@
 //! A page cache in GEM between the nodes' buffers and a file's disks (GEM paper, section 2).
 //!
-//! Which page is there, and who brings it to its disk, is the directory of
-//! [`sardonyx_sharing::page_cache`]; here it costs time. The directory is in GEM: looking a page up or
-//! changing its place there is two entry accesses. A page access is synchronous. All transfers
-//! between GEM and the disks go through a node's main memory.
+//! The directory of [`sardonyx_sharing::page_cache`] has the pages there, and the nodes that bring
+//! them to their disks; here it costs time. The directory is in GEM: looking a page up or changing its
+//! place there is two entry accesses. A page access is synchronous. All transfers between GEM and the
+//! disks go through a node's main memory.
 
 use super::devices::Disks;
 use super::system::{Node, System};
@@ -17,9 +17,9 @@ const DIRECTORY_ACCESSES: u64 = 2;
 
 /// A page cache in GEM, and the disks behind it.
 pub struct GemCache {
-    /// Which pages it has.
+    /// Its pages.
     pub pages: RefCell<PageCache>,
-    /// Where the others are.
+    /// The disks of the others.
     pub disks: Rc<Disks>,
     reads: Cell<u64>,
     hits: Cell<u64>,
@@ -36,7 +36,7 @@ impl GemCache {
         })
     }
 
-    /// Whether a read of `page` is a hit.
+    /// True if a read of `page` is a hit.
     pub fn read(&self, page: u64) -> bool {
         let hit = self.pages.borrow_mut().read(PageId(page));
         self.reads.set(self.reads.get() + 1);

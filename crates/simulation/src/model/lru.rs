@@ -1,7 +1,7 @@
 //! A least-recently-used list with an index: the order of a page buffer and of a disk cache.
 //!
-//! Entries lie in one vector and are linked by their places, so that touching, inserting and removing
-//! take constant time and allocate nothing once the list is as long as it gets.
+//! Entries are in one vector and linked by their places. So touching, inserting and removing take constant time,
+//! and allocate nothing once the list has its full length.
 
 use super::pages::PageMap;
 
@@ -37,7 +37,7 @@ impl<V: Copy> Lru<V> {
         }
     }
 
-    /// How many pages it has.
+    /// Its number of pages.
     pub fn len(&self) -> usize {
         self.index.len()
     }

@@ -18,7 +18,7 @@ pub enum Machine {
     Loose(Box<PrimaryCopy<Authority>>, Authority, NodeId),
 }
 
-/// Which node has the lock authority for a page.
+/// The node with the lock authority for a page.
 #[derive(Clone)]
 pub struct Authority(Arc<Load>);
 
@@ -73,7 +73,7 @@ impl Machine {
         handled.expect("all nodes are coupled alike");
     }
 
-    /// What it has counted.
+    /// Its counts.
     pub fn counters(&self) -> &Counters {
         match self {
             Machine::Close(machine) => machine.counters(),
@@ -81,8 +81,8 @@ impl Machine {
         }
     }
 
-    /// Whether this node has to write back a page that one of its transactions modified (NOFORCE):
-    /// closely coupled, it becomes the page's owner; loosely coupled, the authority is, unless storage has it already.
+    /// True if this node has to write a page back that one of its transactions modified (NOFORCE). Closely coupled, it
+    /// becomes the page's owner; loosely coupled, the authority is, unless storage has it already.
     pub fn writes_back(&self, page: PageId) -> bool {
         match self {
             Machine::Close(_) => true,

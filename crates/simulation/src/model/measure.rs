@@ -25,7 +25,7 @@ pub fn reset(system: &System) -> Vec<Counters> {
         .collect()
 }
 
-/// What was measured since [`reset`], which returned `before`.
+/// The measurements since [`reset`], which returned `before`.
 pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
     let now = system.kernel.now();
     let tally = system.tally.borrow();

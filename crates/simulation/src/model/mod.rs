@@ -10,9 +10,9 @@
 //! - `waiting`, `machine`: a node's waiting transactions, and its side of the protocol.
 //! - `accounts`, `tally`: what is measured.
 //!
-//! Concurrency and coherency control are not modelled: the protocol machines of
+//! Concurrency and coherency control are not modelled. The protocol machines of
 //! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table
-//! that they ask for costs its time.
+//! that they request costs its time.
 
 mod accounts;
 mod buffer;

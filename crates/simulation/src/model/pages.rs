@@ -2,7 +2,7 @@
 //! everything in every run.
 //!
 //! The keys are the model's own numbers, never an outsider's, so the usual defence against chosen keys
-//! would only cost. Nobody iterates over these maps where the order could show (I11).
+//! would only cost. These maps are not iterated where the order could show (I11).
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -27,9 +27,9 @@ use std::sync::Arc;
 pub struct System {
     /// Virtual time.
     pub kernel: Kernel,
-    /// What is simulated.
+    /// The simulated system.
     pub parameters: Parameters,
-    /// What transactions do.
+    /// The work of transactions.
     pub load: Arc<Load>,
     /// The nodes.
     pub nodes: Vec<Node>,
@@ -39,18 +39,18 @@ pub struct System {
     pub entries: RefCell<MemoryEntries>,
     /// The database's files.
     pub partitions: Vec<Partition>,
-    /// What became of lock requests at another node that has the authority.
+    /// The results of lock requests at another node that has the authority.
     pub elsewhere: RefCell<PageMap<Elsewhere>>,
-    /// Empty queues for whoever feeds a protocol machine next.
+    /// Empty queues for the next feeder of a protocol machine.
     pub work: RefCell<Vec<Work>>,
-    /// What is measured beside the servers' own statistics.
+    /// The measurements beside the servers' own statistics.
     pub tally: RefCell<Tally>,
 }
 
-/// What a protocol machine is to be told, and what it asks for.
+/// The inputs for a protocol machine, and its requests.
 #[derive(Default)]
 pub struct Work {
-    /// To be told, in order.
+    /// The inputs, in order.
     pub inputs: VecDeque<Input>,
     /// Asked for and not yet done.
     pub outputs: Vec<Output>,
@@ -77,19 +77,19 @@ pub struct Node {
     pub buffer: RefCell<Buffer>,
     /// Pages that are being read from storage, and who else waits for them.
     pub fetching: RefCell<PageMap<Vec<Signal<()>>>>,
-    /// Those who wait, by page, until a modified page that was replaced is written.
+    /// The waiting ones, by page, until a modified page that was replaced is written.
     pub leaving: RefCell<PageMap<Signal<()>>>,
     /// Its side of the protocol.
     pub machine: RefCell<Machine>,
     /// Its transactions that have asked for a lock.
     pub waiting: RefCell<Waiting>,
-    /// Where its log is.
+    /// The place of its log.
     pub log: Medium,
     /// Pages written to the log.
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
     history: RefCell<HistoryEnd>,
-    /// Where HISTORY is locked: the ends that no transaction has.
+    /// Where HISTORY is locked: the ends without a transaction.
     own_ends: RefCell<VecDeque<HistoryEnd>>,
 }
 
@@ -97,13 +97,13 @@ pub struct Node {
 pub struct Partition {
     /// Its name.
     pub name: String,
-    /// Whether its pages are locked.
+    /// True if its pages are locked.
     pub locks: bool,
-    /// Where it is.
+    /// Its place.
     pub medium: Medium,
 }
 
-/// What a file is allocated to.
+/// The allocation of a file.
 #[derive(Clone)]
 pub enum Medium {
     /// Global Extended Memory, accessed while the processor is kept busy.
@@ -134,23 +134,22 @@ impl Medium {
     }
 }
 
-/// Streams of random numbers, one for each use, so that changing one part of a system leaves the
-/// other parts' numbers alone: curves of a figure differ by what they compare. What is drawn for a
-/// transaction comes from a stream of its own, so that the transaction that arrives as the n-th has
-/// the same path lengths and disk times in every configuration, whatever runs beside it (common
-/// random numbers).
+/// Streams of random numbers, one for each use. Changing one part of a system leaves the other parts' numbers
+/// alone: curves of a figure differ by the compared parameter. The draws for a transaction come from a stream of
+/// its own. So the transaction that arrives as the n-th has the same path lengths and disk times in every
+/// configuration, beside any others (common random numbers).
 pub struct Streams {
     seed: u64,
 }
 
-/// What a stream of random numbers is for.
+/// The use of a stream of random numbers.
 #[derive(Clone, Copy)]
 pub enum Stream {
     /// Arrival times.
     Arrivals,
-    /// What transactions refer to.
+    /// The references of transactions.
     Load,
-    /// Which node a transaction goes to.
+    /// The node of a transaction.
     Routing,
     /// GEM's access times.
     Gem,
@@ -230,9 +229,9 @@ impl System {
         Span::from_microseconds(count / self.parameters.node.mips)
     }
 
-    /// What `message` costs: instructions at each end, and bytes on the network. Each page beyond
-    /// the first adds its bytes and what a long message costs more than a short one. Through GEM it
-    /// costs the accesses in addition, and no byte on the network.
+    /// The costs of `message`: instructions at each end, and bytes on the network. Each page beyond the first
+    /// adds its bytes and what a long message costs more than a short one. Through GEM it costs the accesses in
+    /// addition, and no byte on the network.
     pub fn message_cost(&self, message: &Message) -> (f64, u64) {
         let messages = &self.parameters.messages;
         if messages.medium == MessageMedium::Gem {
@@ -248,7 +247,7 @@ impl System {
         }
     }
 
-    /// How long so many bytes are on the network.
+    /// The time of so many bytes on the network.
     pub fn network_delay(&self, bytes: u64) -> Span {
         let messages = &self.parameters.messages;
         // 10^6 bytes a second are bytes a microsecond.

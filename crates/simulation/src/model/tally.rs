@@ -1,4 +1,4 @@
-//! What is measured beside the servers' own statistics.
+//! The measurements beside the servers' own statistics.
 
 use super::accounts::Accounts;
 use crate::statistics::{Histogram, TimeWeighted};
@@ -20,7 +20,7 @@ pub struct Tally {
     pub response_sum: Span,
     /// The sum of each one's response time per access, in seconds.
     pub per_access_sum: f64,
-    /// Where their time went.
+    /// The parts of their time.
     pub accounts: Accounts,
     /// By partition.
     pub partitions: Vec<PartitionTally>,
@@ -49,7 +49,7 @@ pub struct Tally {
     population_at_start: u64,
 }
 
-/// What happened to a partition's pages.
+/// The events of a partition's pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartitionTally {
     /// Page accesses; several of one transaction to one page, one after the other, count once.
@@ -69,7 +69,7 @@ pub struct PartitionTally {
 }
 
 impl Tally {
-    /// Nothing counted, nobody there.
+    /// Nothing counted, an empty system.
     pub fn new(partitions: usize) -> Self {
         Tally {
             since: Time::ZERO,
@@ -135,7 +135,7 @@ impl Tally {
         self.population.mean(now)
     }
 
-    /// Whether so many more are in the system than at the start that it cannot be chance; less is enough
+    /// True if so many more are in the system than at the start that it cannot be chance; less is enough
     /// if some server was never idle.
     pub fn grows(&self, never_idle: bool) -> bool {
         let growth = self.population.level() as f64 - self.population_at_start as f64;

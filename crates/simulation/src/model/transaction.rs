@@ -35,7 +35,7 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// What one of a transaction's streams of random numbers is for.
+/// The use of one of a transaction's streams of random numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Draws {
     /// Its path lengths.
@@ -373,7 +373,7 @@ impl Running<'_> {
         self.cpu().await
     }
 
-    /// A page has lost its frame to this transaction's: somebody writes it if it was modified.
+    /// A page has lost its frame to this transaction's: a process writes it if it was modified.
     async fn make_room(
         &mut self,
         replaced: Option<super::buffer::Replaced>,

@@ -1,25 +1,25 @@
-//! Who waits for a lock on a node, and since when.
+//! The transactions that wait for a lock on a node, and since when.
 
 use super::pages::PageMap;
 use crate::signal::Signal;
 use crate::time::Time;
 use sardonyx_sharing::protocol::{NodeId, PageSource, Psn, TransactionId};
 
-/// What a transaction that asked for a lock is told.
+/// The answer to a transaction that requested a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It has the lock; version `psn` is the newest, and `source` has it.
     Granted {
         /// The newest committed version.
         psn: Psn,
-        /// Where it is.
+        /// The page's source.
         source: PageSource,
     },
     /// It is a deadlock's victim.
     Victim,
 }
 
-/// The transactions of a node that have asked for a lock and not yet gone on.
+/// The transactions of a node that have requested a lock and not yet continued.
 #[derive(Default)]
 pub struct Waiting(PageMap<Request>);
 
@@ -29,7 +29,7 @@ struct Request {
     times: Times,
 }
 
-/// What is known of a request's time.
+/// The known times of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// When it was made.
@@ -55,7 +55,7 @@ impl Waiting {
         self.0.insert(transaction.number(), request);
     }
 
-    /// It is answered; whoever waits on the request's signal goes on.
+    /// It is answered; the process that waits on the request's signal continues.
     ///
     /// # Panics
     /// If it has not asked: the protocol answers each request once.

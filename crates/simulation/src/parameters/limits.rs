@@ -3,7 +3,7 @@
 /// The range of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// Its key; `*` stands for any partition.
+    /// Its key; `*` matches any partition.
     pub key: &'static str,
     /// The least allowed value.
     pub least: f64,
@@ -14,8 +14,8 @@ pub struct Limit {
 /// Most nodes of a simulated system.
 pub const MOST_NODES: u32 = 1_000;
 
-/// The ranges, in the order of the file. What bounds them: the model's 32-bit page numbers and
-/// 64-bit picoseconds (213 days), and above that what anybody could mean.
+/// The ranges, in the order of the file. Their bounds: the model's 32-bit page numbers and 64-bit
+/// picoseconds (213 days), and above that any plausible value.
 pub const LIMITS: &[Limit] = &[
     limit("nodes", 1.0, MOST_NODES as f64),
     limit("run.seed", 0.0, i64::MAX as f64),

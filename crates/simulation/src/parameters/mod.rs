@@ -1,9 +1,8 @@
-//! What is simulated: every parameter, its unit and its limits.
+//! The parameters of a simulation: each with its unit and its limits.
 //!
-//! The defaults are the GEM paper's (Table 4.1), kept in one place, the commented file
-//! `presets/paper.toml`. Whoever asks for something else names what differs: another [`preset`], a
-//! file, single keys; [`read`] lays them over each other and checks the result, so that a
-//! [`Parameters`] is always complete and within its limits.
+//! The defaults are the GEM paper's (Table 4.1), kept in one place, the commented file `presets/paper.toml`. A user
+//! names only differences: another [`preset`], a file, single keys. [`read`] lays them over each other and checks the
+//! result, so that a [`Parameters`] is always complete and within its limits.
 
 pub mod limits;
 pub mod preset;
@@ -19,17 +18,17 @@ use std::collections::BTreeMap;
 pub struct Parameters {
     /// Number of nodes.
     pub nodes: u32,
-    /// How the nodes cooperate.
+    /// The coupling of the nodes.
     pub coupling: Coupling,
     /// When modified pages are written.
     pub update: Update,
     /// To which node a transaction goes.
     pub routing: Routing,
-    /// How long, how often, with which seed.
+    /// The length, the replications and the seed.
     pub run: Run,
     /// When transactions arrive.
     pub arrival: Arrival,
-    /// What they do.
+    /// Their work.
     pub workload: Workload,
     /// The nodes.
     pub node: Node,
@@ -39,7 +38,7 @@ pub struct Parameters {
     pub gem: Gem,
     /// Database disks.
     pub disk: Disk,
-    /// Where each node's log is written.
+    /// The place of each node's log.
     pub log: Log,
     /// Concurrency control.
     pub locking: Locking,
@@ -47,7 +46,7 @@ pub struct Parameters {
     pub partition: BTreeMap<String, PartitionEntry>,
 }
 
-/// How the nodes cooperate.
+/// The coupling of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coupling {
@@ -77,7 +76,7 @@ pub enum Routing {
     Random,
 }
 
-/// How long, how often, with which seed.
+/// The length, the replications and the seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -131,7 +130,7 @@ pub enum ArrivalProcess {
     OnOff,
 }
 
-/// What transactions do.
+/// The work of transactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -151,7 +150,7 @@ pub struct Workload {
     pub account_blocking: u32,
     /// HISTORY records in a page.
     pub history_blocking: u32,
-    /// Whether TELLER records lie in their branch's page.
+    /// True if TELLER records are in their branch's page.
     pub clustered: bool,
     /// Share of accounts that belong to another branch.
     pub other_branch_percent: u32,
@@ -164,7 +163,7 @@ pub struct Workload {
     pub type_rates: BTreeMap<String, f64>,
 }
 
-/// Where the transactions come from.
+/// The source of the transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
@@ -194,28 +193,28 @@ pub struct Node {
     pub path_lengths: Distribution,
     /// Page frames of the database buffer.
     pub buffer_pages: u32,
-    /// Who waits for the write of a modified page that is replaced.
+    /// The transactions that wait for the write of a modified page that is replaced.
     pub replacement_writes: ReplacementWrites,
     /// Modified pages that are written when one has to be replaced (NOFORCE). With more than one, pages that are not
     /// modified are replaced first, and of the modified ones the least recently used are written together.
     pub write_back_pages: u32,
-    /// How FORCE's writes follow each other.
+    /// The order of FORCE's writes.
     pub force_writes: ForceWrites,
-    /// Whether a page begun at the end of a sequential file is read from storage first.
+    /// True if a page begun at the end of a sequential file is read from storage first.
     pub new_page_reads: bool,
 }
 
-/// Who waits for the write of a modified page that is replaced (NOFORCE).
+/// The transactions that wait for the write of a modified page that is replaced (NOFORCE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplacementWrites {
-    /// Nobody.
+    /// None.
     Asynchronous,
     /// The transaction that needs the frame.
     Synchronous,
 }
 
-/// How FORCE's writes of one transaction follow each other.
+/// The order of FORCE's writes of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ForceWrites {
@@ -241,13 +240,13 @@ pub struct Messages {
     pub short_instructions: f64,
     /// Instructions to send or to receive a long message.
     pub long_instructions: f64,
-    /// What carries them.
+    /// The medium that carries them.
     pub medium: MessageMedium,
     /// Instructions to send or to receive a message through GEM, beside the accesses to it.
     pub gem_instructions: f64,
 }
 
-/// What carries the messages between nodes.
+/// The medium of messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageMedium {
@@ -257,7 +256,7 @@ pub enum MessageMedium {
     Gem,
 }
 
-/// How a page comes from its owner to another node (GEM locking, NOFORCE).
+/// The way of a page from its owner to another node (GEM locking, NOFORCE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageTransfer {
@@ -283,7 +282,7 @@ pub struct Gem {
     pub distribution: Distribution,
 }
 
-/// How service times are distributed around their mean.
+/// The distribution of service times around their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -309,11 +308,11 @@ pub struct Disk {
     pub transfer_milliseconds: f64,
     /// Distribution of the access time.
     pub distribution: Distribution,
-    /// Which disk serves a page, also for the log.
+    /// The disk that serves a page, also for the log.
     pub queues: DiskQueues,
 }
 
-/// Which of a file's disks, and which of their controllers, serves a page.
+/// The one of a file's disks, and of their controllers, that serves a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiskQueues {
@@ -323,7 +322,7 @@ pub enum DiskQueues {
     PerDisk,
 }
 
-/// Where each node's log is written.
+/// The place of each node's log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -343,29 +342,29 @@ pub struct Log {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locking {
-    /// How long a transaction waits before a deadlock is looked for.
+    /// The time that a transaction waits before a deadlock is looked for.
     pub check_milliseconds: f64,
-    /// How long a deadlock's victim waits before it starts again.
+    /// The time that a deadlock's victim waits before it starts again.
     pub restart_milliseconds: f64,
-    /// Whether nodes grant read locks locally when authorised in the global lock table.
+    /// True if nodes grant read locks locally when authorised in the global lock table.
     pub read_authorisation: bool,
-    /// Whether nodes grant read locks locally when authorised by the primary copy's node.
+    /// True if nodes grant read locks locally when authorised by the primary copy's node.
     pub read_optimisation: bool,
-    /// Whether they do so also for a page that is not in their buffer any more.
+    /// True if they do so also for a page that is not in their buffer any more.
     pub authorised_without_copy: bool,
-    /// Whether the primary copy's node answers a release.
+    /// True if the primary copy's node answers a release.
     pub acknowledge_release: bool,
     /// Loose coupling, NOFORCE: whether storage has a version as soon as its transaction has committed, since the log is
     /// kept where the pages are. Then pages still come with locks, and no node writes any.
     pub stored_at_commit: bool,
-    /// How a page comes from its owner to another node (GEM locking, NOFORCE).
+    /// The way of a page from its owner to another node (GEM locking, NOFORCE).
     pub page_transfer: PageTransfer,
-    /// Whether a node keeps the entries of pages that it owns, and writes these pages back without
-    /// reading their entries from GEM.
+    /// True if a node keeps the entries of pages that it owns, and writes these pages back without reading their
+    /// entries from GEM.
     pub remembered_entries: bool,
 }
 
-/// What a file says of a partition: what is absent is as in `default`.
+/// A file's entry of a partition: absent fields are as in `default`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionEntry {
@@ -389,9 +388,9 @@ pub struct PartitionEntry {
 /// A partition (file) of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Whether its pages are locked.
+    /// True if its pages are locked.
     pub locks: bool,
-    /// Where it is.
+    /// Its place.
     pub storage: Storage,
     /// Its disks, per node of the system; all nodes reach all of them.
     pub disks_per_node: u32,
@@ -401,7 +400,7 @@ pub struct Partition {
     pub cache_pages_per_node: u32,
 }
 
-/// What a file is allocated to.
+/// The allocation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Storage {
@@ -426,7 +425,7 @@ impl Parameters {
             .expect("the GEM paper's preset is complete and valid, which a test shows")
     }
 
-    /// How large the bank of a debit-credit workload is.
+    /// The size of the bank of a debit-credit workload.
     pub fn page_scale(&self) -> PageScale {
         let workload = &self.workload;
         PageScale {

@@ -8,7 +8,7 @@ use super::read::{Layers, ParameterError};
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it describes, in a few words.
+    /// Its description, in a few words.
     pub what: &'static str,
     /// The file, commented. All but the GEM paper's hold only what differs from the GEM paper's.
     pub text: &'static str,

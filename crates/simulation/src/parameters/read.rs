@@ -1,7 +1,7 @@
 //! Reading parameters: a preset, a file over it, single keys over both.
 //!
-//! Whatever is wrong is said with the key, and with the file's line if a file said it: unknown
-//! keys, wrong kinds of values, values out of range, values that do not fit each other.
+//! Each fault is reported with the key, and with the file's line if a file has it: unknown keys,
+//! wrong kinds of values, values out of range, values that do not fit each other.
 
 use super::preset::{self, PRESETS, Preset};
 use super::{ArrivalProcess, Parameters, WorkloadKind, limits};
@@ -14,7 +14,7 @@ use toml::{Spanned, Table, Value};
 /// The longest file of parameters, in bytes: many times what all keys take.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What is wrong with parameters.
+/// The fault of parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -23,7 +23,7 @@ pub enum ParameterError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A text is not TOML.
@@ -31,7 +31,7 @@ pub enum ParameterError {
     Syntax {
         /// File and line, or the argument.
         origin: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A key is unknown or its value of the wrong kind.
@@ -41,7 +41,7 @@ pub enum ParameterError {
         origin: String,
         /// The key.
         key: String,
-        /// What is wrong, and what is allowed.
+        /// The fault, and the allowed values.
         reason: String,
     },
     /// A value is out of range.
@@ -51,7 +51,7 @@ pub enum ParameterError {
         origin: String,
         /// The key.
         key: String,
-        /// What was asked for.
+        /// The requested value.
         value: f64,
         /// The least that is possible.
         least: f64,
@@ -61,9 +61,9 @@ pub enum ParameterError {
     /// There is no such preset.
     #[error("there is no preset \"{name}\": choose one of {known}")]
     Preset {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Those that there are.
+        /// The known names.
         known: String,
     },
 }
@@ -90,7 +90,7 @@ pub enum ParameterError {
 #[derive(Clone, Debug)]
 pub struct Layers {
     table: Table,
-    /// Who said which key, the latest last: to name it when the key turns out to be wrong.
+    /// The sources of keys, the latest last: to name one when the key turns out to be wrong.
     origins: Vec<(String, Origin)>,
 }
 
@@ -329,7 +329,7 @@ impl Layers {
             .map(|(_, origin)| origin)
     }
 
-    /// Who said `key` last, or the table it is in: an unknown key's error may name the table only.
+    /// The last source of `key`, or of its table: an unknown key's error may name the table only.
     fn origin_of(&self, key: &str) -> String {
         let mut key = key;
         loop {

@@ -1,8 +1,9 @@
-//! Which replication to run next, and when a point is done.
+//! The next replication to run, and the end of a point.
 //!
-//! Replications that are needed for certain go first, those of the first points before the others:
-//! the first `least` of each point, and the one after a complete prefix that was not enough. Only
-//! when none is left do threads run ahead, and only as far as the interval so far lets expect.
+//! Replications that are needed for certain come first, those of the first points before the
+//! others. These are the first `least` of each point, and the one after a complete prefix that was
+//! not enough. Only when none is left do threads run ahead, and only as far as the interval so far
+//! lets expect.
 
 use super::{Plan, Progress};
 use crate::statistics::{Interval, Tally};
@@ -135,7 +136,7 @@ impl<R> Point<R> {
         count >= u64::from(plan.least) && relative <= plan.precision
     }
 
-    /// How many replications are needed whatever they will give.
+    /// The number of replications needed for any results.
     fn certain(&self, plan: &Plan) -> u32 {
         let prefix = self.prefix.count() as u32;
         if self.done {
@@ -144,8 +145,8 @@ impl<R> Point<R> {
         plan.least.max(prefix + 1).min(plan.most)
     }
 
-    /// How many replications will be needed if the next ones scatter like those so far: the width
-    /// of an interval falls with the root of their number.
+    /// The number of replications needed if the next ones scatter like those so far: the width of
+    /// an interval falls with the root of their number.
     fn expected(&self, plan: &Plan) -> u32 {
         let certain = self.certain(plan);
         let count = self.prefix.count();

@@ -24,7 +24,7 @@ fn plan(threads: usize) -> Plan {
     }
 }
 
-/// What one thread would do that never runs ahead, written down as simply as possible.
+/// The decisions of one thread that never runs ahead, written as simply as possible.
 fn by_the_rule(width: f64, plan: &Plan) -> Vec<(u32, f64)> {
     let mut results = Vec::new();
     for replication in 0..plan.most {

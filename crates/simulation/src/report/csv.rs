@@ -65,8 +65,8 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The points of `figure` that the study has, one a line: value, interval and what explains it.
-/// Where an outcome has no such figure the field is empty.
+/// The points of `figure` that the study has, one a line: value, interval and what explains it. If
+/// an outcome has no such figure the field is empty.
 pub fn csv(figure: &Figure, study: &Study) -> String {
     let mut text =
         "figure,part,curve,nodes,value,half_width,unit,replications,saturated".to_string();

@@ -58,8 +58,8 @@ pub fn chart(figure: &Figure, study: &Study) -> Chart {
     }
 }
 
-/// What a reader of `figure` must know of its points: those without a value, and why; those where
-/// arrivals outran completions.
+/// Notes on the points of `figure` for its reader: points without a value, and the reason; points
+/// where arrivals outran completions.
 pub fn notes(figure: &Figure, study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     for panel in &figure.panels {

@@ -1,4 +1,4 @@
-//! What the files must have in them.
+//! The contents that the files must have.
 
 use super::*;
 use crate::figures::{self, Needs};

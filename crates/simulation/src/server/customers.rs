@@ -7,12 +7,12 @@ use crate::time::{Span, Time};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CustomerId(u32);
 
-/// Whoever is in the station.
+/// A customer in the station.
 #[derive(Clone, Copy)]
 pub(super) struct Customer {
     pub(super) process: ProcessId,
     pub(super) arrival: Time,
-    /// How long the service takes; absent for one who holds the server at will.
+    /// The time of the service; absent for one who holds the server at will.
     pub(super) service: Option<Span>,
     /// When the service began; absent while waiting.
     pub(super) begin: Option<Time>,

@@ -1,8 +1,8 @@
-//! Who is served, who waits, and what is measured of it.
+//! The customers in service and in the queue, and their measurements.
 //!
-//! Two accounts are kept that never look at each other: the levels of the station (how many wait,
-//! how many servers are busy) integrated over time, and the time of every customer. Little's law
-//! says that they agree, and in whole picoseconds they must agree exactly, in every run.
+//! Two accounts are kept that never look at each other: the levels of the station (waiting
+//! customers, busy servers) integrated over time, and the time of every customer. Little's law says
+//! that they agree, and in whole picoseconds they must agree exactly, in every run.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct Station {
     accounts: Accounts,
 }
 
-/// What was measured since `start`. Times are in picoseconds; 128 bits hold any sum of them.
+/// The measurements since `start`. Times are in picoseconds; 128 bits hold any sum of them.
 #[derive(Default)]
 struct Accounts {
     start: Time,
@@ -67,8 +67,8 @@ impl Station {
 
     /// The running process comes to the station, and is served at once if a server is free.
     ///
-    /// Whoever has a known service is resumed when it ends; others when it begins, unless it begins
-    /// at once.
+    /// A customer with a known service is resumed when it ends; others when it begins, unless it
+    /// begins at once.
     #[inline]
     pub(super) fn arrive(&mut self, kernel: &Kernel, service: Option<Span>) -> CustomerId {
         let now = kernel.now();
@@ -90,7 +90,7 @@ impl Station {
         customer
     }
 
-    /// Whether the service of a known length has ended.
+    /// True if the service of a known length has ended.
     #[inline]
     pub(super) fn is_served(&mut self, customer: CustomerId, now: Time) -> bool {
         let customer = self.customers.get(customer);
@@ -100,7 +100,7 @@ impl Station {
         }
     }
 
-    /// How long a customer waited, if its wait is over.
+    /// The time that a customer waited, if its wait is over.
     pub(super) fn waited(&mut self, customer: CustomerId) -> Option<Span> {
         let customer = self.customers.get(customer);
         customer.begin.map(|begin| begin - customer.arrival)

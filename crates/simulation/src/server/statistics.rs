@@ -1,22 +1,22 @@
-//! What a station reports: the figures of the GEM paper, section 4 ("device utilization, waiting
-//! times, queue lengths").
+//! A station's report: the figures of the GEM paper, section 4 ("device utilization, waiting times,
+//! queue lengths").
 
 use crate::time::Span;
 
-/// What a station measured since its last reset.
+/// The measurements of a station since its last reset.
 ///
 /// Means over no customers or no time are zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerStatistics {
     /// The length of the measurement.
     pub measured: Span,
-    /// How many servers the station has.
+    /// The number of the station's servers.
     pub servers: u32,
-    /// How many came.
+    /// The number of arrivals.
     pub arrivals: u64,
-    /// How many were served and left.
+    /// The number that were served and left.
     pub completions: u64,
-    /// How many went away half-way.
+    /// The number that left half-way.
     pub abandoned: u64,
     /// The share of the servers' time in which they were busy, from 0 to 1.
     pub utilisation: f64,
@@ -38,8 +38,8 @@ pub struct ServerStatistics {
     pub station_little: Little,
 }
 
-/// Little's law in its exact form, over any window of time: the integral of the level (how many
-/// are there) equals the sum of the times that all customers spent there within the window.
+/// Little's law in its exact form, over any window of time: the integral of the level (the number
+/// present) equals the sum of the times that all customers spent there within the window.
 ///
 /// Divided by the window's length this is *L = λW*. The two sides are kept by separate accounts, so
 /// that a fault in either shows.
@@ -52,7 +52,7 @@ pub struct Little {
 }
 
 impl Little {
-    /// Whether the law holds, to the picosecond. If not, the station's accounts are wrong.
+    /// True if the law holds, to the picosecond. If not, the station's accounts are wrong.
     pub fn holds(&self) -> bool {
         self.level_integral == self.customer_time
     }

@@ -17,7 +17,7 @@ fn at(second: u64) -> Time {
     Time::ZERO + seconds(second)
 }
 
-/// One who comes, is served, and loses patience if service has not begun by then.
+/// A customer that comes, is served, and loses patience if service has not begun by then.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     arrival: u64,

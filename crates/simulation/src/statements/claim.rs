@@ -1,18 +1,19 @@
 //! One checkable part of a statement: a quantity and where it must lie.
 //!
 //! The whole 95% interval decides. If it lies within the bounds the claim is met; if it lies outside
-//! the claim is missed; if it reaches over a bound the claim is undecided, and more replications
-//! could tell. So a claim about an ordering, which is a difference above (or below) 0, does not
-//! count if it could be chance.
+//! the claim is missed. If it reaches over a bound the claim is undecided, and more replications may
+//! decide it. So a claim about an ordering, which is a difference above (or below) 0, does not count
+//! if it could be chance.
 //!
-//! A claim that no run can miss, since it follows from the parameters or from how the model is made,
-//! is *arithmetic*: it checks the parameters or the program, and says nothing of the systems.
+//! A claim that no run can miss, since it follows from the parameters or from the model's
+//! construction, is *arithmetic*: it checks the parameters or the program, and says nothing of the
+//! systems.
 
 use super::quantity::{Quantity, Unknown};
 use crate::figures::{Estimate, Needs, Study};
 use serde::Serialize;
 
-/// Where a quantity must lie.
+/// The bounds of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
     /// The whole interval between these, both included.
@@ -26,28 +27,28 @@ pub enum Bounds {
 /// One checkable part of a statement.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What is measured, and where.
+    /// The measured quantity, and its points.
     pub what: String,
     /// The same as arithmetic.
     pub quantity: Quantity,
-    /// Where it must lie.
+    /// Its bounds.
     pub bounds: Bounds,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
-    /// Whether no run can miss it.
+    /// True if no run can miss it.
     pub arithmetic: bool,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The quantity's value, if it has one.
     pub value: Result<Estimate, Unknown>,
-    /// Whether it lies where it must.
+    /// The comparison with its bounds.
     pub met: Met,
 }
 
-/// Whether a quantity lies where it must.
+/// The comparison of a quantity with its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Met {
@@ -81,7 +82,7 @@ pub(super) fn claim(
 }
 
 impl Bounds {
-    /// Whether `value` lies there.
+    /// The comparison of `value` with them.
     pub fn met(self, value: Estimate) -> Met {
         if !value.mean.is_finite() || value.half_width.is_nan() {
             return Met::No;
@@ -113,7 +114,7 @@ impl Bounds {
     }
 }
 
-/// To nine digits: what stands behind them comes from the arithmetic.
+/// To nine digits: further ones come from the arithmetic.
 fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
@@ -127,26 +128,27 @@ impl Claim {
         }
     }
 
-    /// What comes of it in `study`.
+    /// Its result in `study`.
     pub fn judge(&self, study: &Study) -> Finding {
         let value = self.quantity.value(study);
         let met = match value {
             Ok(value) => self.bounds.met(value),
             Err(Unknown::NotSimulated) => Met::Unknown,
             Err(Unknown::NotFound(_)) => Met::Undecided,
-            // What something else limits before the processors misses what is said of the rate.
+            // If another resource is the limit before the processors, the claim about the rate is
+            // missed.
             Err(Unknown::OutOfReach(_)) => Met::No,
         };
         Finding { value, met }
     }
 
-    /// How it is checked.
+    /// The description of its check.
     pub fn check(&self) -> String {
         let kind = if self.arithmetic { " (arithmetic)" } else { "" };
         format!("{}{kind}: {}", self.what, self.bounds.in_words(self.unit))
     }
 
-    /// What was found, with the interval and the unit.
+    /// The value found, with the interval and the unit.
     pub fn found(&self, finding: &Finding) -> String {
         match &finding.value {
             Ok(value) => format!("{}: {}", self.what, in_words(*value, self.unit)),

@@ -1,9 +1,8 @@
 //! Every statement of the GEM paper's sections 4 and, of GEM's other uses, 2 and 6 as a check over outcomes (GEM paper).
 //!
-//! A [`Statement`] is data: what the GEM paper says, in which [`Claim`]s that is checked, and why
-//! with that tolerance. [`Statement::judge`] is a pure function of a [`Study`], so that the same
-//! outcomes give the same [`Verdict`]; [`markdown`] writes them down. Where the GEM paper is silent
-//! about a detail that matters the tolerance says so.
+//! A [`Statement`] is data: what the GEM paper says, in which [`Claim`]s that is checked, and why with that tolerance.
+//! [`Statement::judge`] is a pure function of a [`Study`], so that the same outcomes give the same [`Verdict`];
+//! [`markdown`] writes them down. If the GEM paper is silent about a detail that matters, the tolerance says so.
 //!
 //! ```
 //! use sardonyx_simulation::figures::Needs;
@@ -45,17 +44,17 @@ use std::fmt::Write;
 pub struct Statement {
     /// Its section of the GEM paper and its number within it: `4.2-3`.
     pub id: &'static str,
-    /// What it says, in our words.
+    /// Its text, in our words.
     pub says: &'static str,
     /// The GEM paper's figure or ordering.
     pub paper: &'static str,
     /// Why the bounds are as they are.
     pub tolerance: &'static str,
-    /// What is checked: all must be met.
+    /// The checked claims: all must be met.
     pub claims: Vec<Claim>,
 }
 
-/// Whether a statement holds.
+/// The verdict of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
@@ -78,19 +77,19 @@ pub struct Verdict {
     pub id: &'static str,
     /// The statement's section.
     pub section: &'static str,
-    /// What it says.
+    /// Its text.
     pub says: &'static str,
     /// The GEM paper's figure or ordering.
     pub paper: &'static str,
-    /// What was found, with intervals.
+    /// Our values, with intervals.
     pub ours: String,
-    /// How it was checked.
+    /// The check.
     pub check: String,
     /// Why with these bounds.
     pub tolerance: &'static str,
-    /// Whether it holds.
+    /// Its verdict.
     pub holds: Holds,
-    /// What speaks against it; empty if it holds.
+    /// The evidence against it; empty if it holds.
     pub why: String,
     /// Its claims, one by one.
     pub claims: Vec<ClaimVerdict>,
@@ -99,13 +98,13 @@ pub struct Verdict {
 /// A claim beside what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimVerdict {
-    /// How it is checked.
+    /// Its check.
     pub check: String,
-    /// Whether it is met.
+    /// The comparison with its bounds.
     pub met: Met,
-    /// Whether no run can miss it.
+    /// True if no run can miss it.
     pub arithmetic: bool,
-    /// What was found; absent if it has no value.
+    /// The value found; absent without one.
     pub mean: Option<f64>,
     /// Half the width of its 95% interval.
     pub half_width: Option<f64>,
@@ -141,7 +140,7 @@ impl Statement {
         }
     }
 
-    /// Whether it holds in `study`.
+    /// Its verdict in `study`.
     pub fn judge(&self, study: &Study) -> Verdict {
         let findings: Vec<_> = self.claims.iter().map(|claim| claim.judge(study)).collect();
         let pairs = || self.claims.iter().zip(&findings);
@@ -206,7 +205,7 @@ pub const VERDICTS: [Holds; 5] = [
     Holds::NotSimulated,
 ];
 
-/// How many verdicts there are of each kind: "66 hold, 4 fail, …". Kinds without one are left out.
+/// The numbers of verdicts of each kind: "66 hold, 4 fail, …". Kinds without one are left out.
 pub fn count(verdicts: &[Verdict]) -> String {
     let counts = VERDICTS.into_iter().filter_map(|holds| {
         let number = verdicts.iter().filter(|one| one.holds == holds).count();

@@ -14,7 +14,7 @@ pub(crate) fn study(needs: &Needs) -> Study {
     study_where(needs, &|_, _| {})
 }
 
-/// The same with every measurement changed by `change`, which is told the point's parameters.
+/// The same with every measurement changed by `change`, which gets the point's parameters.
 pub(crate) fn study_where(needs: &Needs, change: &dyn Fn(&Parameters, &mut Measurement)) -> Study {
     study_on(&Parameters::paper(), needs, change)
 }
@@ -40,7 +40,7 @@ pub(crate) fn study_on(
     study
 }
 
-/// The outcome of `point` with so many replications, each changed by `change`, which is told the
+/// The outcome of `point` with so many replications, each changed by `change`, which gets the
 /// replication's factor of chance.
 pub(crate) fn outcome(
     point: &Parameters,
@@ -56,7 +56,7 @@ pub(crate) fn outcome(
     Outcome::new(point.clone(), replications.collect())
 }
 
-/// What the GEM paper's world gives at `point`; `chance` is a factor near 1.
+/// The GEM paper's values at `point`; `chance` is a factor near 1.
 fn measurement(point: &Parameters, chance: f64) -> Measurement {
     match point.workload.kind {
         WorkloadKind::DebitCredit => debit_credit(point, chance),
@@ -190,7 +190,7 @@ fn part(name: &str, hit_ratio: f64, reads: f64) -> PartitionFigures {
     }
 }
 
-/// What both workloads have in common.
+/// The common part of both workloads.
 fn measured(point: &Parameters, composition: Composition, used: f64) -> Measurement {
     let parts = &composition;
     let mean = parts.cpu_service + parts.cpu_wait + parts.io + parts.gem + parts.lock_wait;
@@ -262,7 +262,7 @@ fn trace(point: &Parameters, chance: f64) -> Measurement {
     one
 }
 
-/// Whether `one` and `other` differ in nothing but the arrival rate, which searches vary.
+/// True if `one` and `other` differ in nothing but the arrival rate, which searches vary.
 pub(crate) fn is_same_point(one: &Parameters, other: &Parameters) -> bool {
     let mut same_rate = one.clone();
     same_rate.arrival.rate_per_node = other.arrival.rate_per_node;

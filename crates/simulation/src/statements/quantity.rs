@@ -1,4 +1,4 @@
-//! What a statement is about: a figure of one point, or arithmetic on figures of several.
+//! The quantity of a statement: a figure of one point, or arithmetic on figures of several.
 
 use crate::figures::{Configuration, Estimate, Needs, Study};
 use crate::measurement::Measurement;
@@ -19,7 +19,7 @@ pub enum Quantity {
     },
     /// The rate per node at a CPU utilisation of [`crate::figures::TARGET_CPU`].
     Throughput(Configuration),
-    /// What the study's parameters give, by arithmetic.
+    /// The value of the study's parameters, by arithmetic.
     Parameter(fn(&Parameters) -> f64),
     /// The sum of two.
     Sum(Box<Quantity>, Box<Quantity>),
@@ -67,9 +67,9 @@ impl Quantity {
     /// Its value in `study`, with the 95% interval of the whole expression.
     ///
     /// The replications of one number share their random numbers in all points (common random
-    /// numbers: the same arrivals, references, path lengths and disk times), so what several points
-    /// have in common cancels in a difference. Therefore the expression is evaluated on paired
-    /// replications: the jackknife leaves out one number after another, which for a difference is
+    /// numbers: the same arrivals, references, path lengths and disk times). So the common part of
+    /// several points cancels in a difference. Therefore the expression is evaluated on paired
+    /// replications. The jackknife leaves out one number after another, which for a difference is
     /// exactly Student's interval of the paired differences, and for a quotient that of its
     /// linearisation. Of points with different numbers of replications the common ones count.
     ///
@@ -94,7 +94,7 @@ impl Quantity {
             count * whole - (count - 1.0) * self.over(&leaves, &chosen)
         });
         let half_width = Interval::of(without).half_width;
-        // What does not vary leaves the rounding of these sums.
+        // A constant value leaves the rounding of these sums.
         let rounding = half_width <= 1e-12 * count * whole.abs();
         Ok(Estimate::new(
             whole,
@@ -108,7 +108,7 @@ impl Quantity {
         self.evaluate(&mut means.into_iter())
     }
 
-    /// What it is made of, in the order of [`Quantity::evaluate`].
+    /// Its parts, in the order of [`Quantity::evaluate`].
     fn leaves(&self, study: &Study, leaves: &mut Vec<Leaf>) -> Result<(), Unknown> {
         match self {
             Quantity::Measured { at, read } => {
@@ -225,7 +225,7 @@ pub(super) fn throughput(at: Configuration) -> Quantity {
     Quantity::Throughput(at)
 }
 
-/// What the parameters give.
+/// A value of the parameters.
 pub(super) fn parameter(read: fn(&Parameters) -> f64) -> Quantity {
     Quantity::Parameter(read)
 }

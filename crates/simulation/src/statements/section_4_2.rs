@@ -25,7 +25,7 @@ fn force(nodes: u32) -> Configuration {
     noforce(nodes).force()
 }
 
-/// How much `read` grows from `from` to `to`.
+/// The growth of `read` from `from` to `to`.
 fn growth(
     from: Configuration,
     to: Configuration,

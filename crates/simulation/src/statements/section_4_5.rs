@@ -285,7 +285,7 @@ fn throughputs() -> Vec<Statement> {
     let lost = |point: Configuration| percent_below(throughput(point.loose()), throughput(point));
     let constant =
         |one: Configuration, ten: Configuration| percent_above(throughput(ten), throughput(one));
-    // What NOFORCE costs in throughput.
+    // The cost of NOFORCE in throughput.
     let cost = |point: Configuration| throughput(point.force()) - throughput(point);
     let ten = noforce(10).random();
     vec![

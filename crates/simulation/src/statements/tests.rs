@@ -142,7 +142,7 @@ fn is_met(claim: &Claim, study: &Study) -> bool {
     claim.judge(study).met == Met::Yes
 }
 
-/// What breaks `claim` when only one of its points is wrong.
+/// The faults that break `claim` when only one of its points is wrong.
 fn faults_seen(claim: &Claim) -> Vec<(&'static str, Configuration)> {
     let mut needs = Needs::default();
     claim.quantity.needs(&mut needs);

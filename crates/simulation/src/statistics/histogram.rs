@@ -45,7 +45,7 @@ impl Histogram {
             .expect("the histogram grows with its values");
     }
 
-    /// How many observations there are.
+    /// The number of observations.
     pub fn count(&self) -> u64 {
         self.counts.len()
     }

@@ -26,7 +26,7 @@ pub struct Interval {
     /// Half the width of the interval; infinite below two replications, which tell nothing of how
     /// much a third would differ.
     pub half_width: f64,
-    /// How many replications there are.
+    /// The number of replications.
     pub replications: u32,
 }
 
@@ -60,7 +60,7 @@ impl Interval {
         self.half_width / self.mean.abs()
     }
 
-    /// Whether `value` lies in the interval.
+    /// True if `value` lies in the interval.
     pub fn contains(&self, value: f64) -> bool {
         (value - self.mean).abs() <= self.half_width
     }
@@ -68,9 +68,9 @@ impl Interval {
 
 /// The quantile of Student's t distribution for a two-sided interval of 95%.
 ///
-/// For few degrees of freedom from the exact finite series of the distribution for whole degrees
-/// (Abramowitz and Stegun 26.7.3 and 26.7.4), solved by bisection; for many from the expansion
-/// around the normal distribution (26.7.5).
+/// For few degrees of freedom it is from the exact finite series of the distribution for whole
+/// degrees (Abramowitz and Stegun 26.7.3 and 26.7.4), solved by bisection. For many it is from the
+/// expansion around the normal distribution (26.7.5).
 ///
 /// # Panics
 /// If `degrees` is zero: there is no such distribution.

@@ -8,7 +8,7 @@
 //! Intervals come from independent replications and not from batches of one long run: replications
 //! run on all cores, and they are independent by construction, which batches are only nearly.
 //! Everything here depends on the order of the observations alone, so the same seed gives the same
-//! bytes (invariant I11); functions of the C library, which differ between machines, are not used.
+//! bytes (invariant I11). Functions of the C library, which differ between machines, are not used.
 
 mod histogram;
 mod interval;

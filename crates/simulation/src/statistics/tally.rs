@@ -59,7 +59,7 @@ impl Tally {
         self.max = self.max.max(other.max);
     }
 
-    /// How many observations there are.
+    /// The number of observations.
     pub fn count(&self) -> u64 {
         self.count
     }
