@@ -1,8 +1,8 @@
 //! The engine: everything below the execution stage, opened and put together.
 //!
 //! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, what is recorded. Behind every
-//! log works the same (`background`): the supply of segments, and the checkpoints. The drivers differ in the appender
-//! to the log:
+//! log works the same (`background`): the supply of segments, and the checkpoints. The appenders
+//! to the log differ:
 //! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]), and with
 //!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. The first waiting one writes for all, with its

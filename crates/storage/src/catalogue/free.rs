@@ -105,9 +105,8 @@ impl Catalogue {
         Ok(self.changes_since(&before))
     }
 
-    /// Gives a table free pages as its next extent, at most so many, and what to write; `None` if none are free
-    /// that are worth taking. Returns the extent, and the bytes to write; `None` if no free one is worth taking. If
-    /// pages beyond all others cannot be had (`is_last_resort`), any are.
+    /// Gives a table free pages as its next extent, at most so many. Returns the extent, and the bytes to write;
+    /// `None` if no free pages are worth taking. If pages beyond all others cannot be had (`is_last_resort`), any are.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`].

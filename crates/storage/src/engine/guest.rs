@@ -7,7 +7,7 @@
 //! anew.
 //!
 //! Nothing beyond the published end is looked at, so a group that is half written is never seen, and none that a power
-//! cut may take back. The groups before it are whole, or the log was freed, or it is damaged.
+//! cut may take back. The groups before that end are whole, or the log was freed, or it is damaged.
 //!
 //! Invariants: I1 (only durable groups are given), I4 (whole groups, in their order), I5 (a segment that was freed and
 //! is written anew is recognised by its groups' headers), I13.
