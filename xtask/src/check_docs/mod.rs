@@ -10,6 +10,7 @@
 //! - names of invariants' tests (`i7_…`) that no test has;
 //! - pages of docs/ that the site's table of contents, docs/SUMMARY.md, does not list.
 
+mod habits;
 mod links;
 mod names;
 mod page;
@@ -29,7 +30,13 @@ pub struct CheckDocs {
     /// The repository's directory.
     #[arg(long, default_value = ".")]
     root: PathBuf,
+    /// Only counts habits of prose, for each folder
+    #[arg(long)]
+    habits: bool,
 }
+
+/// Rust files with their texts.
+type Sources = Vec<(PathBuf, String)>;
 
 /// One fault of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +56,10 @@ impl fmt::Display for Finding {
 
 impl CheckDocs {
     pub fn run(self) -> anyhow::Result<()> {
+        if self.habits {
+            print!("{}", habits(&self.root)?);
+            return Ok(());
+        }
         let (pages, findings) = check(&self.root)?;
         for finding in &findings {
             println!("{finding}");
@@ -63,21 +74,7 @@ impl CheckDocs {
 
 /// Checks the repository at `root`; the number of documents, and what is wrong with them.
 fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
-    let files = files(root)?;
-    let mut pages = HashMap::new();
-    let mut sources = Vec::new();
-    for file in files {
-        let kind = file.extension().and_then(|extension| extension.to_str());
-        if !matches!(kind, Some("md" | "rs")) {
-            continue;
-        }
-        let text = std::fs::read_to_string(root.join(&file))
-            .with_context(|| format!("reading {}", file.display()))?;
-        match kind {
-            Some("md") => _ = pages.insert(file, Page::parse(&text)),
-            _ => sources.push((file, text)),
-        }
-    }
+    let (pages, sources) = read(root)?;
     let tests = names::tests(&sources);
     let items = names::items(&sources);
     let mut findings = Vec::new();
@@ -101,6 +98,38 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
     summary::check(&pages, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok((pages.len(), findings))
+}
+
+/// The documents, and the Rust files, of the repository at `root`.
+fn read(root: &Path) -> anyhow::Result<(HashMap<PathBuf, Page>, Sources)> {
+    let mut pages = HashMap::new();
+    let mut sources = Vec::new();
+    for file in files(root)? {
+        let kind = file.extension().and_then(|extension| extension.to_str());
+        if !matches!(kind, Some("md" | "rs")) {
+            continue;
+        }
+        let text = std::fs::read_to_string(root.join(&file))
+            .with_context(|| format!("reading {}", file.display()))?;
+        match kind {
+            Some("md") => _ = pages.insert(file, Page::parse(&text)),
+            _ => sources.push((file, text)),
+        }
+    }
+    Ok((pages, sources))
+}
+
+/// The habits of prose in the repository at `root`.
+fn habits(root: &Path) -> anyhow::Result<habits::Folders> {
+    let (pages, sources) = read(root)?;
+    let mut folders = habits::Folders::default();
+    for (file, page) in &pages {
+        folders.add_page(file, page);
+    }
+    for (file, text) in &sources {
+        folders.add_source(file, text);
+    }
+    Ok(folders)
 }
 
 /// All files below `root`, relative to it, without what is built or hidden.
