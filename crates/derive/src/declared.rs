@@ -1,4 +1,5 @@
-//! What `#[derive(Record)]` reads of a table's schema beside its columns: indexes, conditions, references, defaults.
+//! The part of a table's schema beside its columns that `#[derive(Record)]` reads: indexes, conditions, references,
+//! defaults.
 
 use crate::record::column_name;
 use proc_macro2::{Ident, TokenStream};
@@ -16,7 +17,7 @@ struct Index {
     unique: bool,
 }
 
-/// What `#[record(…)]` says of the schema.
+/// The schema's declarations in `#[record(…)]`.
 #[derive(Default)]
 pub(crate) struct Said {
     ordered: bool,
@@ -121,7 +122,7 @@ struct Reference {
     cascades: bool,
 }
 
-/// What `#[field(…)]` says of a column.
+/// The declarations of a column in `#[field(…)]`.
 #[derive(Default)]
 pub(crate) struct OfField {
     default: Option<Expr>,

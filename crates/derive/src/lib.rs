@@ -1,13 +1,12 @@
 //! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
 //!
-//! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is
-//! `sardonyx_rows::Record`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
+//! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is `sardonyx_rows::Record`.
+//! Fields that it cannot store are refused with a message that names Sardonyx and the remedy.
 //!
-//! Memory of a segment comes from disk and from other processes, some of them written in C or
-//! Python, so a type may live there only if every bit pattern is one of its values and every byte
-//! of it is one of its fields. `#[derive(Resident)]` proves that while the program is compiled, or
-//! refuses with a message that names the remedy. The trait itself, with examples, is
-//! `sardonyx_mapped::resident::Resident`.
+//! Memory of a segment comes from disk and from other processes, some of them written in C or Python. So a type may
+//! live there only if every bit pattern is one of its values and every byte of it is one of its fields.
+//! `#[derive(Resident)]` proves that while the program is compiled, or refuses with a message that names the remedy.
+//! The trait itself, with examples, is `sardonyx_mapped::resident::Resident`.
 
 mod declared;
 mod enumeration;
@@ -26,8 +25,8 @@ use proc_macro::TokenStream;
 /// only then its layout holds for all parameters. Enums and unions are refused: not every bit
 /// pattern is one of their values.
 ///
-/// The face of a larger library may stand in for the crate: `#[resident(crate = my::path)]` names
-/// the module that has `resident::Resident` in it.
+/// A larger library may replace the crate: `#[resident(crate = my::path)]` names the module that has
+/// `resident::Resident` in it.
 #[proc_macro_derive(Resident, attributes(resident))]
 pub fn derive_resident(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
@@ -51,13 +50,14 @@ pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
 /// `key = (first, second)`. For an enum without fields it implements `sardonyx::types::StoredField`: it is stored as its
 /// number, a `u8` unless `repr` says another integer.
 ///
-/// `#[record(crate = my::path)]` names the module that stands in for `sardonyx`.
+/// `#[record(crate = my::path)]` names the module that replaces `sardonyx`.
 ///
-/// The rest of the schema is said here, too, once: `ordered` makes the primary key's index an ordered one; `index("by_date",
-/// date desc, code)` is an ordered index, `unique("by_mail", mail)` one that has each key once, `check("paid", "paid <= sum")` a
-/// condition. On a field, `#[field(default = 0)]` is what rows get that programs without the field insert,
-/// `#[field(check = "sum >= 0")]` a condition, and `#[field(references("customers", id))]` a reference, with `cascade` as third
-/// argument if rows go with the one that they refer to. A table that is there and lacks some of it is refused.
+/// The rest of the schema is declared here, too, once. `ordered` makes the primary key's index an ordered one.
+/// `index("by_date", date desc, code)` is an ordered index, `unique("by_mail", mail)` one that has each key once,
+/// `check("paid", "paid <= sum")` a condition. On a field, `#[field(default = 0)]` is the value of rows that programs
+/// without the field insert, and `#[field(check = "sum >= 0")]` a condition. `#[field(references("customers", id))]` is
+/// a reference, with `cascade` as third argument if rows are deleted with the one that they refer to. A table that is
+/// there and lacks some of it is refused.
 ///
 /// `#[record(journal = "…")]` implements `sardonyx::journals::JournalRow` instead, for rows that are appended to a journal.
 #[proc_macro_derive(Record, attributes(record, field))]
@@ -68,7 +68,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// What `sardonyx::plain!` and `record!` make of a struct.
+/// The expansion of `sardonyx::plain!` and `record!` for a struct.
 #[doc(hidden)]
 #[proc_macro]
 pub fn plain_struct(item: TokenStream) -> TokenStream {

@@ -7,7 +7,7 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
 
-/// What `#[record(…)]` on a struct says.
+/// The options in `#[record(…)]` on a struct.
 struct Options {
     table: Option<LitStr>,
     journal: Option<LitStr>,

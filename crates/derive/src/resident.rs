@@ -1,12 +1,12 @@
-//! What `#[derive(Resident)]` writes, and what it refuses. Works on `proc_macro2` tokens, so that
-//! the refusals are tested like any other function.
+//! The expansion of `#[derive(Resident)]`, and its refusals. Works on `proc_macro2` tokens, so that the
+//! refusals are tested like any other function.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, GenericParam, Path, Type, parse_quote};
 
-/// How a struct is laid out, of those that are the same for every compiler.
+/// The layout of a struct, of those that are the same for every compiler.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     /// `#[repr(C)]`.

@@ -1,7 +1,7 @@
 //! Rows that were read, many at a time: values by the numbers of columns, and lines that are no rows.
 //!
-//! All values of a batch stand in one list, all texts in one buffer, all bytes in another, so that reading
-//! a row allocates nothing once a batch was used before.
+//! All values of a batch are in one list, all texts in one buffer, all bytes in another. So reading a row
+//! allocates nothing once a batch was used before.
 
 use crate::BadRow;
 use crate::error::Place;
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Text and bytes after which a batch ends, so that neither memory nor a transaction gets too large.
 const VARIABLE_BYTES: usize = 8 << 20;
 
-/// A value; of text and bytes, where it stands in its buffer.
+/// A value; of text and bytes, its place in its buffer.
 #[derive(Debug)]
 enum Cell {
     Value(Value),
@@ -24,7 +24,7 @@ enum Cell {
 pub struct Batch {
     columns: Vec<u16>,
     cells: Vec<Cell>,
-    /// Of each row, where it stands in the file and where its cells end.
+    /// Of each row, its place in the file and the end of its cells.
     rows: Vec<(Place, usize)>,
     text: String,
     bytes: Vec<u8>,
@@ -45,17 +45,17 @@ impl Batch {
         self.bad.clear();
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none; there may be bad ones.
+    /// True without rows; it may have bad ones.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Whether it has so many rows, good or bad, or as much text and bytes as a batch should have.
+    /// True if it has so many rows, good or bad, or as much text and bytes as a batch should have.
     pub(crate) fn is_full(&self, rows: usize) -> bool {
         self.rows.len() + self.bad.len() >= rows
             || self.text.len() + self.bytes.len() >= VARIABLE_BYTES

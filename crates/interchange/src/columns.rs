@@ -14,7 +14,7 @@ pub type Texts = Arc<dyn Fn(usize, &str) -> Result<Value, String> + Send + Sync>
 pub struct Columns {
     /// Their names and types.
     pub schema: Arc<Schema>,
-    /// How texts become values.
+    /// The conversion of texts into values.
     pub texts: Texts,
 }
 

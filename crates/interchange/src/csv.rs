@@ -9,7 +9,7 @@ use sardonyx_rows::schema::ValueRef;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 
-/// What separates fields other than commas, in files that are called CSV.
+/// The separators of fields other than commas, in files that are called CSV.
 const OTHER_DELIMITERS: [u8; 3] = [b';', b'\t', b'|'];
 
 /// A file of CSV, being read.
@@ -110,7 +110,7 @@ impl CsvReader {
     }
 }
 
-/// The names that a file's header says. Where nobody said which delimiter it has, another one than the comma is found.
+/// The names that a file's header says. If no delimiter is given, another one than the comma is detected.
 pub(crate) fn read_header<S: BufRead>(
     records: &mut Records<S>,
     finds_delimiter: bool,

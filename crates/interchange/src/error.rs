@@ -1,4 +1,4 @@
-//! What can be wrong with a file of rows, as a whole or in one row.
+//! Faults of a file of rows, as a whole or in one row.
 
 use sardonyx_rows::schema::{SchemaError, Type};
 use std::fmt;
@@ -46,7 +46,7 @@ pub enum InterchangeError {
     Line {
         /// The line's number, from 1.
         line: u64,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// The header has no delimiter, but what seems to be another one.
@@ -90,10 +90,10 @@ pub enum InterchangeError {
     Damaged {
         /// The format.
         format: crate::Format,
-        /// What was found.
+        /// The text found.
         reason: String,
     },
-    /// A value cannot stand in a file of this format.
+    /// A file of this format cannot have a value.
     #[error("column {column:?}: {reason}")]
     Value {
         /// The name.
@@ -111,7 +111,7 @@ fn delimiter_name(delimiter: char) -> String {
     }
 }
 
-/// Where a row stands in its file.
+/// The place of a row in its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Place {
@@ -130,14 +130,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is no row of the table.
+/// A row that is none of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRow {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// The column with the value that does not fit, if it is one.
     pub column: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 

@@ -20,7 +20,7 @@ const DIGITS_MAX: usize = 38;
 /// Whole numbers to this one are all double-precision numbers.
 const FLOAT_EXACT: i128 = 1 << 53;
 
-/// What a text can be, as bits.
+/// The possible types of a text, as bits.
 mod is {
     pub const BOOL: u16 = 1;
     pub const WHOLE: u16 = 2;

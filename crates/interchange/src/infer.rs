@@ -23,7 +23,7 @@ pub(crate) struct Found {
     pub name: String,
     pub kind: Type,
     pub nullable: bool,
-    /// Whether its moments are without a zone.
+    /// True if its moments are without a zone.
     pub without_zone: bool,
 }
 
@@ -39,7 +39,7 @@ impl Found {
     }
 }
 
-/// What a file suggests.
+/// The suggestion of a file.
 #[derive(Debug)]
 pub struct Inferred {
     /// The table's schema.
@@ -106,7 +106,7 @@ fn found_in_csv(
     for _ in 0..ROWS {
         let count = match records.next()? {
             None => break,
-            // What is malformed is told when it is imported.
+            // Malformed lines are reported when they are imported.
             Some((_, Record::Blank | Record::Malformed(_))) => continue,
             Some((_, Record::Fields(count))) => count,
         };
@@ -126,7 +126,7 @@ fn found_in_json(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeErro
         if read_line(&mut lines, &mut line)?.is_none() {
             break;
         }
-        // What is none is told when it is imported.
+        // Lines without an object are reported when they are imported.
         let Ok(Members(members)) = serde_json::from_slice(&line) else {
             continue;
         };
@@ -152,7 +152,7 @@ fn see(guess: &mut Guess, json: &str) {
             let mut number = Guess::default();
             number.see(&text);
             match number.found() {
-                // A text of digits is a text, or nobody would have quoted it.
+                // A text of digits is a text, or it would not have been quoted.
                 (Type::I64 | Type::F64 | Type::Decimal { .. } | Type::Bool, _) => guess.see_text(),
                 _ => guess.see(&text),
             }

@@ -195,7 +195,7 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// A value as it stands in JSON.
+/// A value in the form of JSON.
 pub(crate) enum Token<'j> {
     Null,
     Bool(&'j str),
@@ -262,7 +262,7 @@ fn push(table: &Columns, number: usize, json: &str, batch: &mut Batch) -> Result
     Ok(())
 }
 
-/// A number without an exponent, and without zeros behind the point; as it stands, if that would have too many digits.
+/// A number without an exponent, and without zeros behind the point; unchanged, if that would have too many digits.
 fn plain(number: &str) -> Cow<'_, str> {
     /// More digits than any number of a column has.
     const DIGITS_MAX: i32 = 100;

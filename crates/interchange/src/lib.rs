@@ -26,11 +26,11 @@
 //!
 //! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. Its delimiter is the comma
 //! unless another one is said; a header without a comma but with `;`, `|` or a tab is refused, and the error names it.
-//! JSON lines are objects, one in each line. Of both, a byte order mark at the beginning and blank lines are passed
-//! over; but in CSV of one column that may be null a blank line is a row with a null. A line that is malformed is one
-//! bad row, and the next line is read: also after a missing quote. Parquet is written with Snappy, Arrow without compression; Parquet is read with
-//! Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. Which columns of a table are which of Parquet's and
-//! Arrow's:
+//! JSON lines are objects, one in each line. Of both, a byte order mark at the beginning and blank lines are ignored.
+//! But in CSV of one column that may be null a blank line is a row with a null. A line that is malformed is one bad
+//! row, and the next line is read: also after a missing quote. Parquet is written with Snappy, Arrow without
+//! compression; Parquet is read with Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. The correspondence of a
+//! table's columns with those of Parquet and Arrow:
 //!
 //! | column | written as | also read from |
 //! | --- | --- | --- |
@@ -49,8 +49,8 @@
 //! Parquet and Arrow need the cargo feature `parquet`, which is on by default. A build without it refuses these formats and
 //! names the feature ([`InterchangeError::MissingFeature`]).
 //!
-//! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls; a value of a wider
-//! type that is none of the column is a bad row.
+//! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls. A value of a wider
+//! type that does not fit the column is a bad row.
 //!
 //! Invariant: what was written is read as the same values. A row that is not understood is a [`BadRow`], and the
 //! next one is read; damage of a file of columns ends its reading with an error. Memory does not grow with the
@@ -93,7 +93,7 @@ use std::path::Path;
 /// The longest line, in bytes: a row with the longest value, as hexadecimal digits.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// How rows stand in a file.
+/// The form of rows in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Format {
@@ -128,7 +128,7 @@ impl Format {
         }
     }
 
-    /// What separates fields, where the format says that.
+    /// The separator of fields, if the format has one.
     pub(crate) fn delimiter(self) -> Option<u8> {
         (self == Format::Tsv).then_some(b'\t')
     }

@@ -43,7 +43,7 @@ impl ReadAhead {
     /// The next rows; `None` at the end.
     ///
     /// # Errors
-    /// Those of [`Reader::read`].
+    /// The errors of [`Reader::read`].
     pub fn next_batch(&mut self) -> Result<Option<Batch>, InterchangeError> {
         let died = |_| InterchangeError::Damaged {
             format: self.format,
@@ -54,7 +54,7 @@ impl ReadAhead {
 
     /// Gives a batch back, whose memory is used again.
     pub fn give_back(&mut self, batch: Batch) {
-        // Without a reader nobody needs it.
+        // Without a reader it is not needed.
         let _ = self.used.send(batch);
     }
 }

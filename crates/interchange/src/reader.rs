@@ -45,7 +45,8 @@ impl Reader {
     /// whether there were some, good or bad.
     ///
     /// # Errors
-    /// If the file cannot be read further: after that there are no rows. What is no row of the table is in the batch as a bad one.
+    /// If the file cannot be read further: after that there are no rows. A row that is none of the table is in the
+    /// batch as a bad one.
     pub fn read(&mut self, batch: &mut Batch, rows: usize) -> Result<bool, InterchangeError> {
         batch.clear();
         while !batch.is_full(rows) {

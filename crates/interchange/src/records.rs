@@ -18,7 +18,7 @@ pub(crate) struct Field {
 /// A record, as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
-    /// How many fields it has.
+    /// The number of its fields.
     Fields(usize),
     /// Nothing, or blanks.
     Blank,
@@ -34,7 +34,7 @@ pub(crate) struct Records<S> {
     pub lines: Lines<S>,
     pub delimiter: u8,
     buffer: Vec<u8>,
-    /// Those of the last record, and more that are used again.
+    /// The fields of the last record, and more that are used again.
     pub fields: Vec<Field>,
 }
 
@@ -130,7 +130,7 @@ impl<S: BufRead> Records<S> {
     }
 }
 
-/// Reads a field behind its opening quote; what stands behind the delimiter after it.
+/// Reads a field behind its opening quote; returns the text behind the delimiter after it.
 fn unquote<'t>(mut rest: &'t str, delimiter: char, field: &mut String) -> Option<&'t str> {
     loop {
         let (part, after) = rest.split_once('"')?;
@@ -145,7 +145,7 @@ fn unquote<'t>(mut rest: &'t str, delimiter: char, field: &mut String) -> Option
     }
 }
 
-/// Where in a record a byte stands.
+/// The place of a byte in a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Scan {
     /// At a field's beginning.

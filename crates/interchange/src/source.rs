@@ -1,4 +1,4 @@
-//! Where a file's bytes come from: a file, memory, or a stream that is read once.
+//! The source of a file's bytes: a file, memory, or a stream that is read once.
 
 use crate::InterchangeError;
 use bytes::Bytes;

@@ -22,7 +22,7 @@ enum Formats<W: Write + Send> {
 #[derive(Debug)]
 struct LineWriter<W> {
     sink: W,
-    /// What separates fields; `None` of JSON.
+    /// The separator of fields; `None` of JSON.
     delimiter: Option<u8>,
     /// The columns' numbers; of JSON, their names as texts of it, too.
     columns: Vec<(usize, String)>,
@@ -153,7 +153,7 @@ impl<W: Write> LineWriter<W> {
     }
 }
 
-/// Writes what stands before a field.
+/// Writes the separator before a field.
 fn separate(sink: &mut impl Write, place: usize, delimiter: u8) -> std::io::Result<()> {
     match place {
         0 => Ok(()),

@@ -218,7 +218,7 @@ impl Changes {
                     self.described.insert(kept.generation, described.clone());
                     return Ok(Some(Change { kept, described }));
                 }
-                // What describes it was removed: so it is not kept any more, either.
+                // Its description was removed: so it is not kept any more, either.
                 None if self.is_leading => {
                     unknown.insert(kept.generation);
                 }

@@ -348,12 +348,12 @@ impl Follower {
         }
     }
 
-    /// An upper bound of how far a snapshot may be behind what is committed: the time since the beginning of the last look at
-    /// the log after which this follower had everything. Time during which the machine slept counts. The bound grows between
-    /// two looks, and while much is read. It grows without end while the end of the log is not published: the program that
-    /// writes cannot publish it, or is of an older version. [`Duration::MAX`] if no end was ever published, as in a copy that
-    /// no program has opened. With [`DurableAt::Remote`](crate::hosts::DurableAt::Remote) a commit counts from the time at
-    /// which its log is stable on this host.
+    /// An upper bound of the lag of a snapshot behind the commits: the time since the beginning of the last look at the
+    /// log after which this follower had everything. Time during which the machine slept counts. The bound grows
+    /// between two looks, and while much is read. It grows without end while the end of the log is not published: the
+    /// program that writes cannot publish it, or is of an older version. [`Duration::MAX`] if no end was ever
+    /// published, as in a copy that no program has opened. With [`DurableAt::Remote`](crate::hosts::DurableAt::Remote)
+    /// a commit counts from the time at which its log is stable on this host.
     ///
     /// # Errors
     /// As [`Follower::snapshot`].

@@ -1,5 +1,5 @@
-//! Several hosts for one database whose log is in a store: one serves, the others follow, and when that one is gone
-//! another goes on with everything that was acknowledged.
+//! Several hosts for one database whose log is in a store: one serves, the others follow. When that one fails another
+//! continues with everything that was acknowledged.
 //!
 //! ```
 //! use sardonyx::hosts::{Host, HostOptions, MemoryStore, RemoteLog, StopHost};
@@ -39,21 +39,21 @@
 //!
 //! # What holds
 //!
-//! What [`run`](crate::Tables::run) returned is in the store ([`DurableAt::Both`]), so whoever takes over has it. Two
-//! hosts never both acknowledge: the one that takes over first puts a fence into the log, behind which the other's entries
-//! do not go, however long it was stopped and whatever its clock says. A register in the store says who is to serve; it
-//! only keeps hosts from taking the log from each other in turn.
+//! Transactions for which [`run`](crate::Tables::run) returned are in the store ([`DurableAt::Both`]), so the next host
+//! has them. Two hosts never both acknowledge. The one that takes over first appends a fence to the log; later appends
+//! by the other are rejected, however long it was stopped and with any clock. A register in the store says who is to
+//! serve; it only keeps hosts from taking the log from each other in turn.
 //!
-//! Reads ask nobody: a host that was just superseded can for a moment show what was before. Who must not show that asks
-//! [`Term::has_lease`] after it has read, or a [`TermLease`].
+//! Reads ask no other host: one that was just superseded can for a moment show an earlier state. A program that must
+//! not show that calls [`Term::has_lease`] after it has read, or asks a [`TermLease`].
 //!
 //! While the store is away transactions wait, and the lease runs out after half of [`HostOptions::wait`]. A program may
-//! close the database then, or keep it open and answer nothing: when the store is back, and no other host has taken
-//! over, the same term goes on ([`Term::state`]).
+//! close the database then, or keep it open and answer nothing. When the store is back, and no other host has taken
+//! over, the same term continues ([`Term::state`]).
 //!
-//! A host that comes back follows. What it has that the store has not goes there in its next term; it is cut off if
-//! another host went on without it, and until either it does not follow. What is cut off is kept in the directory, in a file
-//! whose name begins with `fork-`.
+//! A host that comes back follows. Log that the store lacks goes there in its next term. It is cut off if another host
+//! continued without it, and until either the host does not follow. Groups that are cut off are kept in the directory,
+//! in a file whose name begins with `fork-`.
 
 mod alone;
 mod followed;
@@ -97,7 +97,7 @@ pub use sardonyx_storage::remote_log::shell::Patience;
 /// So often a register whose text is damaged is read again.
 const DOUBTS_MAX: u32 = 3;
 
-/// How a host takes part.
+/// The options of a host.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// Its name, another one for each host: 1 to 200 letters, digits, `.`, `_` and `-`.
@@ -143,14 +143,14 @@ struct Stop {
 }
 
 impl StopHost {
-    /// [`Host::next_term`] returns when it has an answer to what it asks the store at that moment: at the latest after the
-    /// store's patience ([`RemoteLog::patience`]), 30 s if nothing else is said.
+    /// [`Host::next_term`] returns when it has an answer to its present request to the store: at the latest after the
+    /// store's patience ([`RemoteLog::patience`]), 30 s unless configured.
     pub fn stop(&self) {
         *self.is_asked() = true;
         self.0.asked.notify_all();
     }
 
-    /// Whether it is to stop.
+    /// True if it is to stop.
     pub fn is_stopped(&self) -> bool {
         *self.is_asked()
     }
@@ -259,7 +259,7 @@ impl Host {
         move || serving.lock().clone()
     }
 
-    /// How far it follows, for another thread to look at.
+    /// Its place, for another thread to look at.
     pub fn followed(&self) -> impl Fn() -> Followed + Send + Sync + 'static {
         let followed = self.followed.clone();
         move || *followed.lock()
@@ -351,7 +351,7 @@ impl Host {
                 let serving = (!record.released).then(|| record.host.clone());
                 let before = std::mem::replace(&mut *self.serving.lock(), serving.clone());
                 if before != serving {
-                    // Another host may have gone on without what is here.
+                    // Another host may have continued without the data here.
                     self.behind = None;
                 }
                 self.seen = Some(record.clone());
@@ -386,8 +386,8 @@ impl Host {
         }
     }
 
-    /// The directory, made where absent, and its lock. Whoever has it open may be a process of this host's name, whose term
-    /// must not be taken for that of a process before.
+    /// The directory, made where absent, and its lock. Its holder may be a process of this host's name, whose term must
+    /// not be taken for that of an earlier process.
     fn lock(&self) -> Result<LockedDirectory, Error> {
         std::fs::create_dir_all(&self.directory).map_err(|error| Error::System(error.into()))?;
         let home: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);

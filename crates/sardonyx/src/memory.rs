@@ -21,7 +21,7 @@ pub use sardonyx_mapped::{
     Spread, Statistics as MemoryStatistics, StoppedProcess, Transaction,
 };
 
-/// Where the derive finds the trait.
+/// The path at which the derive finds the trait.
 #[doc(hidden)]
 pub mod resident {
     pub use sardonyx_mapped::resident::Resident;
@@ -139,8 +139,8 @@ impl Memory {
         Ok(Ticket::of_memory(ticket, value))
     }
 
-    /// A session, to begin and end transactions by hand: it is a value that can be kept and sent to
-    /// another thread, and begins, commits and aborts one transaction after the other.
+    /// A session, to begin and end transactions by hand. It is a value that can be kept and sent to another thread, and
+    /// begins, commits and aborts one transaction after the other.
     ///
     /// ```
     /// # use sardonyx::memory::{MemoryAccess, MemoryRange, P, Transaction};
@@ -238,9 +238,9 @@ impl Memory {
     }
 
     /// Makes what is committed durable and leaves the memory, for all handles in this process: every later call is
-    /// refused ([`Error::Closed`]), but for another close, which does nothing. What runs goes on; the process has left
-    /// when the last transaction, session, snapshot and ticket has been dropped. Dropping the last handle does the same,
-    /// but cannot tell of errors.
+    /// refused ([`Error::Closed`]), but for another close, which does nothing. Running transactions continue; the
+    /// process has left when the last transaction, session, snapshot and ticket has been dropped. Dropping the last
+    /// handle does the same, but cannot tell of errors.
     ///
     /// # Errors
     /// As [`Ticket::wait`]: it is closed nevertheless. [`Error::Forked`] in a child of the process that

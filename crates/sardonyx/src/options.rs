@@ -188,10 +188,11 @@ impl Options {
         self
     }
 
-    /// Leaves the checkpoints to followers of the log in the store ([`Options::store`]). This process has no second copy
-    /// of the data, and this directory no backup. When room is needed, the log here is freed up to what the store has. An
-    /// opening that needs more than is left begins anew from the store, as a new directory does: from the newest base
-    /// that a follower has put there (`sardonyx store follow --base-every`), or from the log's beginning.
+    /// Leaves the checkpoints to followers of the log in the store ([`Options::store`]). This process has no second
+    /// copy of the data, and this directory no backup. When room is needed, the log here is freed up to what the store
+    /// has. An opening that needs more than is left begins anew from the store, as a new directory does. It starts from
+    /// the newest base that a follower has put there (`sardonyx store follow --base-every`), or from the log's
+    /// beginning.
     ///
     /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without
     /// a store, or with parts in other directories, the opening is refused. The follower decides the interval between

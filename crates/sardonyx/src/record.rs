@@ -24,13 +24,13 @@
 /// ```
 ///
 /// The fields may be integers, floats, arrays of them, and structs that are plain data themselves, from the largest
-/// alignment to the smallest; the compiler refuses a struct with padding, so fill gaps with a field such as
+/// alignment to the smallest. The compiler refuses a struct with padding, so fill gaps with a field such as
 /// `reserved: [u8; 4]`. The struct is `Copy`, and `#[repr(C)]`, so the bytes on disk do not depend on the compiler.
 ///
 /// The database knows the fields as columns, by name, type and place: it compares them when the table is opened, and
 /// other programs read the records by them. Numbers, and the types of [`types`](crate::types), are columns of their
-/// types; a nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays and
-/// all else are plain bytes to others.
+/// types. A nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays
+/// and all else are plain bytes to others.
 ///
 /// A struct that is plain data already (the derives of [`zerocopy`](crate::low_level::zerocopy)) is made a record by
 /// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`, or, if the database

@@ -40,9 +40,8 @@ use std::sync::Arc;
 /// A database that is open as tables of typed records. Transactions are closures and batched procedures, one at a time,
 /// each on stable storage when its call returns. Share it between threads by reference or in an `Arc`.
 ///
-/// It belongs to the process that opened it. In a child made by `fork` every call is refused
-/// ([`Error::Forked`]), and closing or dropping it does nothing; the child may open another database, or
-/// this one when the parent has closed it.
+/// It belongs to the process that opened it. In a child made by `fork` every call is refused ([`Error::Forked`]), and
+/// closing or dropping it does nothing. The child may open another database, or this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Tables {
     pub(crate) kernel: Arc<Kernel>,
@@ -124,8 +123,9 @@ impl Tables {
     /// # Ok::<(), sardonyx::Error>(())
     /// ```
     ///
-    /// The type's fields are compared with the columns that the database has: of `#[derive(Record)]` by name and type, of
-    /// [`record!`](crate::record!) by place, too. Where it has none yet, as in a database of version 0.1, they are stored.
+    /// The type's fields are compared with the columns that the database has: of `#[derive(Record)]` by name and type,
+    /// of [`record!`](crate::record!) by place, too. If it has none yet, as in a database of version 0.1, they are
+    /// stored.
     ///
     /// # Errors
     /// [`Error::Refused`] if the database has a table of this name with other columns or another layout (the error says
@@ -230,9 +230,9 @@ impl Tables {
     }
 
     /// Submits a closure as a transaction; the ticket can be waited for or awaited. If code that this database itself
-    /// runs calls it (a transaction's, a procedure's, a waker's or a value's drop on one of the engine's threads),
-    /// nothing is run and the ticket returns [`Error::Nested`]. The queues are bounded, and the engine would wait for
-    /// itself.
+    /// runs calls it, nothing is run and the ticket returns [`Error::Nested`]. Such code is a transaction's, a
+    /// procedure's, a waker's or a value's drop on one of the engine's threads. The queues are bounded, and the engine
+    /// would wait for itself.
     pub fn submit<T: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,

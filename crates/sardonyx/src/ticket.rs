@@ -60,10 +60,10 @@ impl<T> Ticket<T> {
     /// Waits until the transaction is durable.
     ///
     /// # Errors
-    /// The transaction's error, or the log's: then its outcome is unknown ([`Error::Poisoned`]). [`Error::Nested`] if it
-    /// is not durable yet and this is called inside a transaction of the same database, or on one of its engine's
-    /// threads: the transaction runs, but cannot be waited for there. [`Error::Unavailable`] if a stopped process writes
-    /// the log for all. In a forked child [`Error::Forked`], whatever the parent receives.
+    /// The transaction's error, or the log's: then its outcome is unknown ([`Error::Poisoned`]). [`Error::Nested`] if
+    /// it is not durable yet and this is called inside a transaction of the same database, or on one of its engine's
+    /// threads. The transaction runs, but cannot be waited for there. [`Error::Unavailable`] if a stopped process
+    /// writes the log for all. In a forked child [`Error::Forked`], whatever the parent receives.
     pub fn wait(self) -> Result<T, Error> {
         match self.0 {
             Source::Value(ticket) => Ok(ticket.wait()?),

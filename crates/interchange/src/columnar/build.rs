@@ -34,7 +34,7 @@ pub(super) enum ColumnBuilder {
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
 }
 
-/// Why a value cannot stand in a file.
+/// The reason that a file cannot have a value.
 const DIGITS_TOO_MANY: &str = "a decimal of more than 38 digits: Arrow's have no more";
 const NOT_ITS_TYPE: &str = "the value is not of the column's type";
 
@@ -70,7 +70,7 @@ impl ColumnBuilder {
     /// Adds a value.
     ///
     /// # Errors
-    /// Why it cannot stand there.
+    /// The reason that the file cannot have it.
     pub fn append(&mut self, value: ValueRef<'_>) -> Result<(), &'static str> {
         use ColumnBuilder::*;
         macro_rules! integer {

@@ -6,7 +6,7 @@ use arrow_schema::ArrowError;
 use std::io;
 
 impl InterchangeError {
-    /// What is wrong with a file of Arrow data; what its disk said stays what it was.
+    /// The fault of a file of Arrow data; an error of its disk stays unchanged.
     pub(crate) fn of_arrow(format: crate::Format, error: ArrowError) -> Self {
         match error {
             ArrowError::IoError(_, error) if error.kind() != io::ErrorKind::UnexpectedEof => {

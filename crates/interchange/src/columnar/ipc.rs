@@ -1,8 +1,8 @@
 //! Arrow's IPC formats: a stream of messages, or a file that has them with a table of contents at its end.
 //!
-//! Messages are read here, their contents decoded by `arrow-ipc`. A length that a file says is believed only as
-//! far as the file has bytes, or memory is asked for in bounds: a damaged file is an error, and nothing worse.
-//! One message, so one batch of rows, is in memory at a time, and the dictionaries.
+//! Messages are read here, their contents decoded by `arrow-ipc`. A length in a file counts only as far as the
+//! file has bytes, or memory is requested in bounds: a damaged file is an error, and nothing worse. One
+//! message, so one batch of rows, is in memory at a time, and the dictionaries.
 //!
 //! Source: the Arrow columnar format, "Serialization and Interprocess Communication (IPC)".
 
@@ -30,7 +30,7 @@ const UNPACKED_BYTES_MAX: i64 = 2 << 30;
 /// The end of a file: the footer's length and "ARROW1".
 const TRAILER_BYTES: usize = 10;
 
-/// What is decoded with.
+/// The parts for decoding.
 struct Decoder {
     format: Format,
     schema: SchemaRef,

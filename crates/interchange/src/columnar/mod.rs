@@ -39,7 +39,7 @@ trait Batches: Send {
     fn position(&self) -> u64;
 }
 
-/// What is in a file.
+/// Opens the content of a file.
 fn open(format: Format, source: Source) -> Result<Box<dyn Batches>, InterchangeError> {
     let of = |source: &Source| CheckedSource::of(source, format);
     guarded(format, || {

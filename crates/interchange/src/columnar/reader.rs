@@ -22,7 +22,7 @@ pub(crate) struct ColumnarReader {
     schema: Arc<Schema>,
     /// Of the file's columns, the numbers of the table's.
     columns: Vec<usize>,
-    /// What of the last batch is left.
+    /// The rest of the last batch.
     rest: Option<RecordBatch>,
     /// Rows, and about the bytes, that were read.
     rows: u64,

@@ -17,7 +17,7 @@ const UUID: &str = "arrow.uuid";
 /// Says which of a field's possible types its column had.
 const TYPE_KEY: &str = "sardonyx.type";
 
-/// How a column is written.
+/// The form of a column in a file.
 pub(super) fn field_of(column: &Column) -> Field {
     let data = match column.kind {
         Type::Bool => DataType::Boolean,
@@ -98,7 +98,7 @@ pub(super) fn type_of(field: &Field) -> Option<Type> {
     })
 }
 
-/// Whether values of a file's column can be some of a table's.
+/// True if values of a file's column can be some of a table's.
 pub(super) fn fits(kind: Type, data: &DataType) -> bool {
     let data = values_of(data);
     let is_decimal = matches!(

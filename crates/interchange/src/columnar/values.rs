@@ -17,12 +17,12 @@ const DAY_MILLISECONDS: i64 = 86_400_000;
 pub(super) struct ColumnValues<'a> {
     kind: Type,
     nulls: Option<NullBuffer>,
-    /// Of a dictionary: where its values stand.
+    /// Of a dictionary: the places of its values.
     keys: Option<Vec<usize>>,
     values: Values<'a>,
 }
 
-/// The values, as they stand in memory.
+/// The values, as in memory.
 enum Values<'a> {
     Null,
     Bool(&'a BooleanArray),
@@ -113,7 +113,8 @@ impl<'a> ColumnValues<'a> {
     /// The value of a row.
     ///
     /// # Errors
-    /// Why it is none of the column's type. What only the table can say it says when the row is inserted.
+    /// Why it is none of the column's type. Faults that only the table can detect are reported when the
+    /// row is inserted.
     pub fn get(&self, row: usize) -> Result<ValueRef<'a>, &'static str> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(ValueRef::Null);

@@ -85,7 +85,7 @@ impl State {
         Ok(self.space.snapshot()?)
     }
 
-    /// Its tables as they stand.
+    /// Its present tables.
     pub fn view(&self) -> View<'_> {
         self.space.space().view()
     }

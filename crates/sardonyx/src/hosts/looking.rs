@@ -11,7 +11,7 @@ use sardonyx_storage::remote_log::primary::Primary;
 use sardonyx_storage::remote_log::store::Register;
 use std::time::{Duration, Instant};
 
-/// So many looks in the time after which a host counts as gone,
+/// The number of looks in the time after which a host counts as failed,
 const LOOKS: u32 = 16;
 /// and so many when the one that serves is about to hand over.
 const LOOKS_SOON: u32 = 64;
@@ -44,7 +44,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a host that counts as gone after this wait.
+    /// Of a host that counts as failed after this wait.
     pub fn new(remote: &RemoteLog, wait: Duration) -> Pace {
         let [least, most] = BETWEEN_LOOKS_NEAR;
         let is_near = remote.store.is_near();
@@ -93,7 +93,7 @@ impl Host {
         let now = stored
             .ok()
             .and_then(|stored| Primary::decode(before.identity, stored.as_ref()).ok()?);
-        // What is wrong, the next look in full says.
+        // The next look in full reports the fault.
         now.is_some_and(|now| {
             let as_before = Primary {
                 count: now.count,

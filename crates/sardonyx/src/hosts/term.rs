@@ -34,8 +34,8 @@ pub enum TermState {
     Waits,
     /// Another host is wanted: the database is to be closed, and the term released.
     HandsOver,
-    /// Another host serves, or the register stays damaged: the database is to be closed. Where another host serves nothing
-    /// more becomes durable.
+    /// Another host serves, or the register stays damaged: the database is to be closed. Where another host serves,
+    /// nothing more becomes durable.
     Over,
 }
 
@@ -59,8 +59,7 @@ struct Shared {
 }
 
 impl TermLease {
-    /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
-    /// host.
+    /// True if no other host serves at this moment. Data read before this call was the newest.
     pub fn is_held(&self) -> bool {
         let passed = now().saturating_duration_since(self.0.began);
         passed.as_nanos() < u128::from(self.0.until.load(Ordering::SeqCst))
@@ -110,7 +109,7 @@ impl Term {
         })
     }
 
-    /// How the database is to be opened.
+    /// The options for opening the database.
     pub fn options(&self) -> Options {
         self.options.clone()
     }
@@ -129,14 +128,13 @@ impl Term {
         }
     }
 
-    /// Whether the database is to be closed: another host serves or is wanted, or this one could give no sign for too
+    /// True if the database is to be closed: another host serves or is wanted, or this one could give no sign for too
     /// long.
     pub fn is_over(&self) -> bool {
         self.state() != TermState::Serves
     }
 
-    /// Whether no other host serves at this moment. What was read before is what was acknowledged last, on whichever
-    /// host.
+    /// True if no other host serves at this moment. Data read before this call was the newest.
     pub fn has_lease(&self) -> bool {
         self.lease().is_held()
     }

@@ -8,9 +8,9 @@ use crate::{Error, Record, Table};
 ///
 /// It has no effects of unfinished transactions: their inverses undo these on pages of the snapshot's own. While it
 /// exists, the first change of a page keeps a copy of that page, up to
-/// [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max); at that bound, the oldest snapshot is ended, and
-/// reads of it return [`Error::Limit`]. It stays readable when the database is closed. In a child made by `fork` it is
-/// refused ([`Error::Forked`]).
+/// [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max). At that bound, the oldest snapshot is ended,
+/// and reads of it return [`Error::Limit`]. It stays readable when the database is closed. In a child made by `fork` it
+/// is refused ([`Error::Forked`]).
 ///
 /// ```
 /// # fn main() -> Result<(), sardonyx::Error> {

@@ -41,7 +41,7 @@ impl Procedures {
     ) -> Result<Registered<P>, SerialError> {
         let name = procedure.procedure().name().to_string();
         let mut named = self.0.lock();
-        // What is registered no more takes no memory, whatever its name.
+        // A procedure that is registered no more takes no memory, under any name.
         named.retain(|_, there| there.is_registered());
         if let Some(there) = named.get(&name) {
             if let Some(shared) = shared(there) {
