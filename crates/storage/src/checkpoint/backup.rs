@@ -108,10 +108,11 @@ impl BackupFile {
         if slot >= self.slots {
             let step = (EXTEND_BYTES / self.layout.slot_bytes()).max(1);
             let slots = (self.slots + step).min(slots_expected).max(slot + 1);
-            let extended = self.file.preallocate(self.offset(slots));
+            // A slot is large, so it is itself the first write there.
+            let extended = self.file.allocate(self.offset(slots));
             self.slots = match extended {
                 Err(error) if error.is_full() && slots > slot + 1 => {
-                    self.file.preallocate(self.offset(slot + 1))?;
+                    self.file.allocate(self.offset(slot + 1))?;
                     slot + 1
                 }
                 extended => extended.map(|()| slots)?,

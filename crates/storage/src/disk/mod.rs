@@ -10,6 +10,7 @@
 //! - until then any subset of its [`SECTOR_SIZE`] sectors may be there after a crash;
 //! - a create, rename or remove is stable only after [`Disk::sync_directory`] returned `Ok`; a
 //!   directory only after [`Disk::create_directory`] did, also if it was there before;
+//! - room that was allocated reads as zeroes until it is written, also after a crash in which a write to it was lost;
 //! - a rename is atomic: after a crash either the old or the new name is there;
 //! - data that can be read or listed need not be stable. Its writer may have been killed before the sync, so its
 //!   reader makes it stable before building on it;
@@ -151,6 +152,14 @@ pub trait DiskFile: Send + Sync + std::fmt::Debug {
     /// Extends the file to `length` with written zeroes, so that later writes change neither its
     /// metadata nor need new space, and syncs it. If it is that long already, it is only synced.
     fn preallocate(&self, length: u64) -> Result<(), DiskError>;
+    /// Extends the file to `length` with room that reads as zeroes and is not written, and syncs it. Later writes need no
+    /// new space there. The first one to a part of it changes metadata, which its sync makes stable, too: a small write
+    /// takes longer for it. Where the file system has no such room, zeroes are written, as by
+    /// [`DiskFile::preallocate`]. If the file is that long already, it is only synced.
+    fn allocate(&self, length: u64) -> Result<(), DiskError>;
+    /// Up to where the file is written from this offset on: there begins room that was allocated and not written, or the
+    /// file ends. A disk that does not know may say that all is written: it only costs time.
+    fn written_until(&self, offset: u64) -> Result<u64, DiskError>;
     /// The file's name as a person would find it, for error messages.
     fn display_name(&self) -> String;
 }

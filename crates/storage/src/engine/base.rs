@@ -326,7 +326,7 @@ pub fn get_base(
     }
     for file in files {
         let into = home.open(&file.1.name, Access::Buffered, Create::New)?;
-        into.preallocate(file.1.bytes)?;
+        into.allocate(file.1.bytes)?;
         get_parts(remote, name, file, &mut progress, |offset, bytes| {
             Ok(into.write_at(offset, &bytes)?)
         })?;

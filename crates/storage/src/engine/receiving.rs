@@ -303,14 +303,15 @@ impl ReceivingEngine {
             group.finish(durable_number);
             let lsn = group.header().lsn;
             let segment = layout.segment_of(lsn);
-            let file = segments.file(segment)?;
-            file.write_at(layout.offset_in_segment(lsn), group.bytes())?;
+            let (file, offset) = (segments.file(segment)?, layout.offset_in_segment(lsn));
+            segments.claim(segment, offset, group.bytes().len() as u64)?;
+            file.write_at(offset, group.bytes())?;
             touched.insert(segment);
         }
         for segment in touched {
             segments.file(segment)?.sync()?;
         }
-        Ok(())
+        segments.check_filling()
     }
 
     fn give_back(&self, groups: Vec<SealedGroup>) {

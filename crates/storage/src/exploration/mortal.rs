@@ -215,6 +215,18 @@ impl DiskFile for MortalFile {
         })
     }
 
+    fn allocate(&self, length: u64) -> Result<(), DiskError> {
+        let allocate = || self.file.allocate(length);
+        Span::operation(&self.span, allocate, |share| {
+            let part = share % (length + 1) / DIRECT_ALIGNMENT as u64 * DIRECT_ALIGNMENT as u64;
+            let _ = self.file.allocate(part);
+        })
+    }
+
+    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
+        self.file.written_until(offset)
+    }
+
     fn display_name(&self) -> String {
         self.file.display_name()
     }

@@ -16,6 +16,7 @@ pub enum Change {
     WriteDurable,
     Sync,
     Preallocate,
+    Allocate,
     /// No change, and shown only by [`WatchedDisk::with_reads`]: a read at this offset.
     Read(u64),
 }
@@ -139,6 +140,13 @@ impl DiskFile for WatchedFile {
     fn preallocate(&self, length: u64) -> Result<(), DiskError> {
         self.look(Change::Preallocate)?;
         self.file.preallocate(length)
+    }
+    fn allocate(&self, length: u64) -> Result<(), DiskError> {
+        self.look(Change::Allocate)?;
+        self.file.allocate(length)
+    }
+    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
+        self.file.written_until(offset)
     }
     fn display_name(&self) -> String {
         self.file.display_name()

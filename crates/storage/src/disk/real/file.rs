@@ -1,9 +1,9 @@
 //! A file of the real disk: reads, writes through direct access where the file system can, writes that are
-//! stable when they return, and room that is filled with zeroes.
+//! stable when they return, and room ahead, filled with zeroes or only allocated.
 
 use super::uninterrupted;
 use crate::disk::{Access, AlignedBuffer, DIRECT_ALIGNMENT, DiskError, DiskFile, check};
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
 use sardonyx_base::process::Process;
 use std::fs::File;
@@ -109,16 +109,42 @@ impl RealFile {
         .map_err(|(at, error)| self.error("write", at, error))
     }
 
-    /// Asks for room in one piece; the zeroes that follow make it written room.
-    fn allocate(&self, from: u64, length: u64) -> Result<(), DiskError> {
-        // The length stays: it grows with the zeroes, so that a file of full length has them all.
-        let flags = FallocateFlags::KEEP_SIZE;
+    /// Asks for room in one piece, with which the length grows or not. Returns false where the file system cannot do
+    /// this.
+    fn ask_for_room(
+        &self,
+        operation: &'static str,
+        flags: FallocateFlags,
+        (from, length): (u64, u64),
+    ) -> Result<bool, DiskError> {
         let allocate = || rustix::fs::fallocate(&self.file, flags, from, length - from);
         match uninterrupted(allocate) {
-            // Only contiguity is lost where the file system cannot do this.
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-            Err(error) => Err(self.error("preallocate", from, error)),
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
+            Err(error) => Err(self.error(operation, from, error)),
         }
+    }
+
+    /// Extends the file to a length with room that is there already, or else with zeroes. The length grows last, so that
+    /// a file of full length has all its room.
+    fn extend(&self, operation: &'static str, length: u64, writes: bool) -> Result<(), DiskError> {
+        check::aligned_length(self.access, length)
+            .and_then(|()| check::range(length, 0))
+            .map_err(|error| self.error(operation, length, error))?;
+        self.check_process(operation, length)?;
+        let from = self.len()?;
+        if from < length {
+            let room = (from, length);
+            // Without it only contiguity is lost.
+            let has_room = self.ask_for_room(operation, FallocateFlags::KEEP_SIZE, room)?;
+            let is_long = !writes
+                && has_room
+                && self.ask_for_room(operation, FallocateFlags::empty(), room)?;
+            if !is_long {
+                self.write_zeroes(from, length)?;
+            }
+        }
+        self.sync()
     }
 
     fn write_zeroes(&self, from: u64, length: u64) -> Result<(), DiskError> {
@@ -209,16 +235,20 @@ impl DiskFile for RealFile {
     }
 
     fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        check::aligned_length(self.access, length)
-            .and_then(|()| check::range(length, 0))
-            .map_err(|error| self.error("preallocate", length, error))?;
-        self.check_process("preallocate", length)?;
-        let from = self.len()?;
-        if from < length {
-            self.allocate(from, length)?;
-            self.write_zeroes(from, length)?;
+        self.extend("preallocate", length, true)
+    }
+
+    fn allocate(&self, length: u64) -> Result<(), DiskError> {
+        self.extend("allocate", length, false)
+    }
+
+    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
+        // Reads and writes say where, so the descriptor's own place is nobody's.
+        match rustix::fs::seek(&self.file, SeekFrom::Hole(offset)) {
+            Ok(until) => Ok(until),
+            // The file system does not know, or the file ends before.
+            Err(_) => self.len(),
         }
-        self.sync()
     }
 
     fn display_name(&self) -> String {

@@ -94,7 +94,7 @@ impl LogWriter {
         for segment in segments {
             self.segments.file(segment)?.sync()?;
         }
-        Ok(())
+        self.segments.check_filling()
     }
 
     /// The copy and this disk have these groups.
