@@ -10,7 +10,8 @@ sums are compared after all runs of an engine. Processes of the scheduler's idle
 so that both engines see the disk with the same face; `--awake nice` takes one of nice 19, which is given processors' time that
 others want, and `--awake none` none.
 
-Beside each rate stands the processor time that the engine's processes took for a transaction (`/proc/PID/stat`).
+Beside each rate stand the processor time that the engine's processes took for a transaction (`/proc/PID/stat`), and the bytes
+that its disk had to write (`/proc/diskstats`): those of everybody meanwhile, a checkpoint of the other engine, too.
 
 `--floor` runs pgbench also against a server that does nothing (`cargo build --release -p sardonyx-server --example
 answers_at_once`): more than with that no database can reach here.
@@ -29,6 +30,7 @@ import tempfile
 import time
 
 from run import Server
+from written import Counter
 
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = [
@@ -76,9 +78,13 @@ class PostgreSQL:
             command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.directory)
 
-    def ticks(self):
+    def processes(self):
         first = int((self.directory / "data" / "postmaster.pid").read_text().split()[0])
         living = subprocess.run(["pgrep", "-P", str(first)], capture_output=True, text=True).stdout.split()
+        return [first, *living]
+
+    def ticks(self):
+        first, *living = self.processes()
         # A backend that ended has left its time to the process that began it.
         return ticks(first, with_ended=True) + sum(ticks(one) for one in living)
 
@@ -105,6 +111,9 @@ class Nothing:
         host, _, port = self.process.stdout.readline().strip().rpartition(":")
         self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="none", PGSSLMODE="disable")
 
+    def processes(self):
+        return [self.process.pid]
+
     def ticks(self):
         return ticks(self.process.pid)
 
@@ -121,6 +130,9 @@ class Sardonyx:
         host, port = self.server.address("postgres")
         self.environment = dict(os.environ, PGHOST=host, PGPORT=port, PGUSER="tester", PGDATABASE="bank")
 
+    def processes(self):
+        return [self.server.process.pid]
+
     def ticks(self):
         return ticks(self.server.process.pid)
 
@@ -133,17 +145,18 @@ def dsn(engine):
     return f"host={of['PGHOST']} port={of['PGPORT']} user={of['PGUSER']} dbname={of['PGDATABASE']}"
 
 
-def pgbench(engine, arguments):
+def pgbench(engine, arguments, counter):
     command = ["pgbench", "-n", "--max-tries=1000", *map(str, arguments)]
-    before = engine.ticks()
+    before, begun = engine.ticks(), counter.read(engine.processes())
     ran = subprocess.run(command, env=engine.environment, capture_output=True, text=True)
     spent = (engine.ticks() - before) / os.sysconf("SC_CLK_TCK")
+    written = counter.read(engine.processes()) - begun
     rate = re.search(r"tps = ([0-9.]+)", ran.stdout)
     done = re.search(r"number of transactions actually processed: (\d+)", ran.stdout)
     failed = re.search(r"number of failed transactions: (\d+)", ran.stdout)
     if ran.returncode or not rate or not done or (failed and failed[1] != "0"):
         sys.exit(f"{' '.join(command)}\n{ran.stdout}{ran.stderr}")
-    return float(rate[1]), spent * 1e6 / max(int(done[1]), 1)
+    return float(rate[1]), spent * 1e6 / max(int(done[1]), 1), written / max(int(done[1]), 1)
 
 
 def load(name, engine, scale):
@@ -197,6 +210,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
         os.chmod(place, 0o755)
         place = pathlib.Path(place)
+        counter = Counter(place)
         engines = {}
         try:
             engines["Sardonyx"] = Sardonyx(place / "bank.sdx")
@@ -215,13 +229,15 @@ def main():
                     continue
                 rates = {engine: [] for engine in engines}
                 processor = {engine: [] for engine in engines}
+                device = {engine: [] for engine in engines}
                 for _ in range(arguments.rounds):
                     for engine in engines:
                         threads = min(clients, 2)
                         told = ["-c", clients, "-j", threads, "-T", arguments.seconds, "-D", f"scale={arguments.scale}", *options]
-                        rate, spent = pgbench(engines[engine], told)
+                        rate, spent, written = pgbench(engines[engine], told, counter)
                         rates[engine].append(rate)
                         processor[engine].append(spent)
+                        device[engine].append(written)
                 ratios = [ours / theirs for ours, theirs in zip(rates["Sardonyx"], rates["PostgreSQL"])]
                 results.append(
                     {
@@ -229,6 +245,7 @@ def main():
                         "clients": clients,
                         "rates": rates,
                         "processor_microseconds": processor,
+                        "written_bytes": device,
                         "ratio": statistics.median(ratios),
                     }
                 )
@@ -248,14 +265,18 @@ def main():
     else:
         names = "".join(f"{name:>30}" for name in engines)
         times = "".join(f"{name + ', us':>16}" for name in engines)
-        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}{times}")
+        bytes_written = "".join(f"{name + ', B':>16}" for name in engines)
+        print(f"{'pgbench, transactions/s':<24}{names}{'ratio':>8}{times}{bytes_written}")
         for result in results:
             shown = []
             for rates in result["rates"].values():
                 shown.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})")
             columns = "".join(f"{one:>30}" for one in shown)
             times = "".join(f"{statistics.median(one):>16,.1f}" for one in result["processor_microseconds"].values())
-            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}{times}")
+            device = "".join(f"{statistics.median(one):>16,.0f}" for one in result["written_bytes"].values())
+            print(f"{result['work']:<24}{columns}{result['ratio']:>8.2f}{times}{device}")
+        counted = "by everybody, to the device" if counter.by_device else "by the engine's processes"
+        print(f"us: processor time, B: bytes written {counted}, for a transaction, medians")
         print(f"the four sums of each engine are {'equal' if good else 'NOT EQUAL'}")
     sys.exit(0 if good else 1)
 

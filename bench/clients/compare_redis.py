@@ -5,7 +5,8 @@
 
 Redis runs with `appendfsync always` and its data beside Sardonyx's. In round 0 both are new, and there are at least five commands
 for each key or member, so that the other rounds find nearly all of them there. Of those the medians are shown, with the least and the most, and the median of the
-ratios. PING, which stores nothing, shows what redis-benchmark itself can send.
+ratios. PING, which stores nothing, shows what redis-benchmark itself can send. Beside them stand the bytes that the disk had
+to write for a command (`/proc/diskstats`): those of everybody meanwhile, what the other engine writes behind its replies, too.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import tempfile
 import time
 
 from run import Server
+from written import Counter
 
 COMMANDS = ["ping_mbulk", "set", "incr", "zadd"]
 
@@ -70,25 +72,32 @@ def main():
     if missing:
         sys.exit(f"{', '.join(missing)} cannot be found: install Redis")
     rates = {command: {"Sardonyx": [], "Redis": []} for command in COMMANDS}
+    written = {command: {"Sardonyx": [], "Redis": []} for command in COMMANDS}
     with tempfile.TemporaryDirectory(dir=arguments.directory) as place:
         place = pathlib.Path(place)
         ours = Server(place / "keys.sdx")
         redis = Redis(place / "redis")
         try:
             ports = {"Sardonyx": ours.address("redis")[1], "Redis": redis.port}
+            processes = {"Sardonyx": [ours.process.pid], "Redis": [redis.process.pid]}
+            counter = Counter(place)
             for number in range(arguments.rounds + 1):
                 requests = arguments.requests if number else max(arguments.requests, 5 * arguments.keys)
                 for command in COMMANDS:
                     for engine, port in ports.items():
+                        begun = counter.read(processes[engine])
                         rates[command][engine].append(rate(port, command, requests, arguments))
+                        bytes_written = counter.read(processes[engine]) - begun
+                        written[command][engine].append(bytes_written / requests)
                 print(f"round {number} of {arguments.rounds}", file=sys.stderr)
         finally:
             redis.end()
             ours.end()
     if arguments.json:
-        print(json.dumps({"keys": arguments.keys, "requests": arguments.requests, "rates": rates}))
+        sizes = {"keys": arguments.keys, "requests": arguments.requests}
+        print(json.dumps({**sizes, "rates": rates, "written_bytes": written}))
         return
-    print(f"{'commands/s':<12}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'new':>24}")
+    print(f"{'commands/s':<12}{'Sardonyx':>38}{'Redis':>38}{'ratio':>8}{'new':>24}{'bytes written':>24}")
     for command, of in rates.items():
         shown = []
         for found in of.values():
@@ -97,7 +106,8 @@ def main():
         pairs = [ours / theirs for ours, theirs in zip(*of.values())]
         ratio = statistics.median(pairs[1:] or pairs)
         new = " / ".join(f"{found[0]:,.0f}" for found in of.values())
-        print(f"{command:<12}{shown[0]:>38}{shown[1]:>38}{ratio:>8.2f}{new:>24}")
+        device = " / ".join(f"{statistics.median(one[1:] or one):,.0f}" for one in written[command].values())
+        print(f"{command:<12}{shown[0]:>38}{shown[1]:>38}{ratio:>8.2f}{new:>24}{device:>24}")
 
 
 if __name__ == "__main__":

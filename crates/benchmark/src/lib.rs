@@ -21,5 +21,6 @@ pub mod progress;
 pub mod remote_store;
 pub mod responses;
 pub mod window;
+pub mod written;
 
 pub use error::BenchmarkError;

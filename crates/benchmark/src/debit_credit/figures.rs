@@ -10,6 +10,7 @@ use super::requests::Scale;
 use super::run::{Mode, Outcome, Slice, Until};
 use crate::floor::{BarePipeline, SyncLatency};
 use crate::responses::Summary;
+use crate::written::CountedBy;
 use sardonyx::Durability;
 use sardonyx::disk::GroupPolicy;
 use sardonyx::reports::Statistics;
@@ -105,6 +106,8 @@ pub struct Run {
     pub log: Logged,
     /// Checkpoints during the run.
     pub checkpoints: Checkpoints,
+    /// What the disk had to write for both, where the system says.
+    pub device: Option<DeviceWrites>,
     /// Memory.
     pub memory: Memory,
     /// What closing, and opening again, took.
@@ -196,6 +199,34 @@ pub struct Checkpoints {
     pub transactions_per_second_during: Option<f64>,
     /// Throughput in slices of time in which none was.
     pub transactions_per_second_between: Option<f64>,
+}
+
+/// What the disk had to write.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DeviceWrites {
+    /// Whose writes were counted.
+    pub counted_by: CountedBy,
+    /// During the run, for each committed transaction.
+    pub bytes_per_transaction: f64,
+    /// During the run.
+    pub run: Written,
+    /// From the creation of the database to the end of the run.
+    pub since_creation: Written,
+}
+
+/// Bytes that the disk had to write, and for what.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Written {
+    /// All of them.
+    pub bytes: u64,
+    /// Those of groups.
+    pub log_bytes: u64,
+    /// Those of the backup.
+    pub checkpoint_bytes: u64,
+    /// All of them for each byte of log.
+    pub per_log_byte: f64,
+    /// The same without the backup's.
+    pub per_log_byte_without_checkpoints: f64,
 }
 
 /// Memory.
@@ -434,6 +465,43 @@ fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
     (!time.is_zero()).then(|| committed as f64 / time.as_secs_f64())
 }
 
+impl DeviceWrites {
+    /// What was counted at the creation, before the run and after it: `bytes`.
+    pub fn between(
+        counted_by: CountedBy,
+        [created, begun, ended]: [u64; 3],
+        before: &Statistics,
+        after: &Statistics,
+    ) -> Self {
+        let written = |bytes: u64, log_bytes: u64, checkpoint_bytes: u64| Written {
+            bytes,
+            log_bytes,
+            checkpoint_bytes,
+            per_log_byte: ratio(bytes, log_bytes),
+            per_log_byte_without_checkpoints: ratio(
+                bytes.saturating_sub(checkpoint_bytes),
+                log_bytes,
+            ),
+        };
+        let bytes = ended.saturating_sub(begun);
+        let run = written(
+            bytes,
+            after.log.disk_bytes - before.log.disk_bytes,
+            after.checkpoint.bytes - before.checkpoint.bytes,
+        );
+        DeviceWrites {
+            counted_by,
+            bytes_per_transaction: ratio(bytes, after.log.transactions - before.log.transactions),
+            run,
+            since_creation: written(
+                ended.saturating_sub(created),
+                after.log.disk_bytes,
+                after.checkpoint.bytes,
+            ),
+        }
+    }
+}
+
 impl Memory {
     /// The peak memory for each byte of pages, where the system says.
     pub fn ratio(&self) -> Option<f64> {
@@ -497,6 +565,27 @@ mod tests {
         let checkpoints = Checkpoints::between(totals, totals, &slices);
         assert_eq!(checkpoints.transactions_per_second_during, None);
         assert_eq!(checkpoints.drop(), None);
+    }
+
+    #[test]
+    fn the_devices_bytes_are_those_of_the_run_and_those_since_the_creation() {
+        let (mut before, mut after) = (Statistics::default(), Statistics::default());
+        (before.log.disk_bytes, after.log.disk_bytes) = (1000, 3000);
+        (before.log.transactions, after.log.transactions) = (10, 30);
+        (before.checkpoint.bytes, after.checkpoint.bytes) = (500, 900);
+        let bytes = [7000, 9000, 11_600];
+        let found = DeviceWrites::between(CountedBy::Device, bytes, &before, &after);
+        assert_eq!(found.bytes_per_transaction, 130.0);
+        let shown = |written: Written| {
+            let rates = (
+                written.per_log_byte,
+                written.per_log_byte_without_checkpoints,
+            );
+            (written.bytes, rates)
+        };
+        assert_eq!(shown(found.run), (2600, (1.3, 1.1)));
+        let rates = (4600.0 / 3000.0, 3700.0 / 3000.0);
+        assert_eq!(shown(found.since_creation), (4600, rates));
     }
 
     #[test]

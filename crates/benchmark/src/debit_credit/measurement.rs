@@ -5,8 +5,8 @@
 
 use super::curve::OpenLoopFigures;
 use super::figures::{
-    Checkpoints, Figures, Groups, Loading, Logged, Memory, OtherHostFigures, ProofFigures,
-    Responses, Run, Settings, Stages,
+    Checkpoints, DeviceWrites, Figures, Groups, Loading, Logged, Memory, OtherHostFigures,
+    ProofFigures, Responses, Run, Settings, Stages,
 };
 use super::follower::OtherHost;
 use super::load::load;
@@ -25,12 +25,14 @@ use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, locat
 use crate::floor::{Spinner, bare_pipeline, sync_latency};
 use crate::place::{Place, beside};
 use crate::progress;
+use crate::written::Counter;
 use anyhow::Context;
 use sardonyx::disk::Directories;
 use sardonyx::procedures::Registered;
 use sardonyx::{Shape, Tables};
 use sardonyx_command::ending;
 use sardonyx_results::recovery::RecoveryFigures;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,6 +118,10 @@ fn measure_run(
             (None, _) => options,
         }
     };
+    let elsewhere = plan.elsewhere();
+    let parts = std::iter::once(place.path()).chain(elsewhere.iter().map(PathBuf::as_path));
+    let counter = Counter::of(parts);
+    let created = counter.read();
     let database = options().open_tables(place.path())?;
     if let Some(host) = &mut other_host {
         host.follow(plan)?;
@@ -126,6 +132,7 @@ fn measure_run(
     let procedure = database.register(DebitCredit::new(schema))?;
     let in_store = || database.engine().in_store().map(|store| store.state());
     let (before, in_store_before) = (database.statistics(), in_store());
+    let begun = counter.read();
     let (outcome, closed_loop) = match listener {
         None => run_clients(plan, &database, schema, &procedure)?,
         Some(listener) => {
@@ -133,7 +140,7 @@ fn measure_run(
             (serve_clients(plan, &database, &procedure, serving)?, None)
         }
     };
-    let after = database.statistics();
+    let (after, ended) = (database.statistics(), counter.read());
     let durable = database.engine().commit().durable();
     let mut other_host_figures = match (&other_host, in_store_before, in_store()) {
         (Some(_), Some(before), Some(after)) => {
@@ -211,6 +218,14 @@ fn measure_run(
         stages: Stages::between(outcome.elapsed, &before, &after),
         groups: Groups::between(&before, &after),
         log: Logged::between(&before, &after),
+        device: match (created, begun, ended) {
+            (Some(created), Some(begun), Some(ended)) => {
+                let bytes = [created, begun, ended];
+                let counted_by = counter.counted_by();
+                Some(DeviceWrites::between(counted_by, bytes, &before, &after))
+            }
+            _ => None,
+        },
         checkpoints: Checkpoints::between(before.checkpoint, after.checkpoint, &outcome.slices),
         memory,
         close_seconds: close_time.as_secs_f64(),

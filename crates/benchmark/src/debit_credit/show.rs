@@ -1,10 +1,11 @@
 //! The benchmark's figures for people, and its runs as CSV.
 
 use super::curve;
-use super::figures::{Figures, Run, Settings};
+use super::figures::{DeviceWrites, Figures, Run, Settings};
 use super::options::{Configuration, LocatingStage};
 use super::paper;
 use crate::floor::Latency;
+use crate::written::CountedBy;
 use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::table::Sheet;
@@ -93,6 +94,9 @@ fn runs(runs: &[Run]) -> Grid<&Run> {
         })
         .number("", "log_bytes_per_transaction", Unit::Bytes, |run| {
             run.log.disk_bytes_per_transaction
+        })
+        .maybe("", "device_bytes_per_transaction", Unit::Bytes, |run| {
+            Some(run.device?.bytes_per_transaction)
         })
         .number("", "open_seconds", Unit::Decimals(2), |run| {
             run.open_seconds
@@ -341,6 +345,10 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         );
     }
 
+    if let Some(device) = &run.device {
+        print_device(device, sheet);
+    }
+
     if let Some(host) = &run.other_host {
         sheet.remarked(
             "store behind at the end",
@@ -381,6 +389,32 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
     if let (Some(peak), Some(ratio)) = (memory.peak_resident_bytes, memory.ratio()) {
         let remark = format!("{ratio:.2} times the pages; clients and measuring included");
         sheet.remarked("peak of the process", bytes(peak), remark);
+    }
+}
+
+fn print_device(device: &DeviceWrites, sheet: &mut Sheet) {
+    let counted = match device.counted_by {
+        CountedBy::Device => "by all programs, to the device",
+        CountedBy::Process => "by this process, to any device",
+    };
+    sheet.heading("Written to the device");
+    sheet.remarked(
+        "bytes a transaction",
+        format!("{:.1}", device.bytes_per_transaction),
+        counted,
+    );
+    for (name, written) in [
+        ("for each byte of log", &device.run),
+        ("since the creation", &device.since_creation),
+    ] {
+        let remark = format!(
+            "{:.2} without checkpoints: {} in all, {} log, {} checkpoints",
+            written.per_log_byte_without_checkpoints,
+            bytes(written.bytes),
+            bytes(written.log_bytes),
+            bytes(written.checkpoint_bytes)
+        );
+        sheet.remarked(name, format!("{:.2}", written.per_log_byte), remark);
     }
 }
 

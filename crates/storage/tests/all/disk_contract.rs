@@ -2,7 +2,7 @@
 //! only if nothing that works on it fails on the real one, and the other way round.
 
 use sardonyx_storage::disk::{
-    Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, Faults, RealDisk,
+    Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, Faults, RealDisk,
     SimulatedDisk,
 };
 use std::io::ErrorKind;
@@ -85,6 +85,7 @@ fn direct_access_refuses_what_is_not_aligned() {
             assert_eq!(kind(file.read_at(offset, bytes)), ErrorKind::InvalidInput);
         }
         assert_eq!(kind(file.preallocate(20_000)), ErrorKind::InvalidInput);
+        assert_eq!(kind(file.allocate(20_000)), ErrorKind::InvalidInput);
         assert_eq!(file.len().unwrap(), 3 * 4096);
     });
 }
@@ -105,6 +106,7 @@ fn offsets_beyond_any_file_are_refused() {
             );
         }
         assert_eq!(kind(file.preallocate(u64::MAX)), ErrorKind::InvalidInput);
+        assert_eq!(kind(file.allocate(u64::MAX)), ErrorKind::InvalidInput);
         assert_eq!(file.len().unwrap(), 0);
     });
 }
@@ -230,6 +232,42 @@ fn preallocation_adds_zeroes_and_keeps_what_is_there() {
             assert_eq!(file.read_at(0, &mut bytes).unwrap(), length as usize);
             assert!(bytes[..5000].iter().all(|byte| *byte == 7));
             assert!(bytes[5000..].iter().all(|byte| *byte == 0));
+        });
+    }
+}
+
+#[test]
+fn allocation_adds_room_that_reads_as_zeroes_and_is_written_by_whoever_writes_it() {
+    for access in [Access::Buffered, Access::Direct] {
+        on_both(|disk| {
+            let length = (3 << 20) + 8192;
+            let file = disk.open("segment", access, Create::New).unwrap();
+            let other = disk.open("segment", Access::Buffered, Create::No).unwrap();
+            other.write_at(0, &[7; 5000]).unwrap();
+            other.sync().unwrap();
+            file.allocate(length).unwrap();
+            file.allocate(4096).unwrap();
+            assert_eq!(file.len().unwrap(), length);
+            let mut bytes = AlignedBuffer::zeroed(length as usize);
+            let mut read = |file: &dyn DiskFile| {
+                bytes.fill(9);
+                assert_eq!(file.read_at(0, &mut bytes).unwrap(), length as usize);
+                bytes.to_vec()
+            };
+            let found = read(&*file);
+            assert!(found[..5000].iter().all(|byte| *byte == 7));
+            assert!(found[5000..].iter().all(|byte| *byte == 0));
+            // A file system need not know what is written, and then says that all is.
+            let written = file.written_until(0).unwrap();
+            assert!((5000..=length).contains(&written), "{written}");
+            let mut block = AlignedBuffer::zeroed(4096);
+            block.fill(5);
+            file.write_durable_at(8192, &block).unwrap();
+            assert!(file.written_until(8192).unwrap() >= 12_288);
+            assert!(file.written_until(length).unwrap() <= length);
+            let found = read(&*file);
+            assert!(found[8192..12_288].iter().all(|byte| *byte == 5));
+            assert!(found[12_288..].iter().all(|byte| *byte == 0));
         });
     }
 }

@@ -15,6 +15,7 @@ enum FileOperation {
     Write { offset: usize, len: usize, byte: u8 },
     WriteDurable { offset: usize, len: usize, byte: u8 },
     Preallocate { length: usize },
+    Allocate { length: usize },
     Sync,
 }
 
@@ -30,6 +31,7 @@ fn file_operation() -> impl Strategy<Value = FileOperation> {
             FileOperation::WriteDurable { offset, len, byte }
         }),
         1 => (0..=SECTORS * SECTOR_SIZE).prop_map(|length| FileOperation::Preallocate { length }),
+        1 => (0..=SECTORS * SECTOR_SIZE).prop_map(|length| FileOperation::Allocate { length }),
         1 => Just(FileOperation::Sync),
     ]
 }
@@ -58,7 +60,7 @@ impl FileModel {
             FileOperation::WriteDurable { offset, len, byte } => {
                 self.write(offset, len, byte, true);
             }
-            FileOperation::Preallocate { length } => {
+            FileOperation::Preallocate { length } | FileOperation::Allocate { length } => {
                 self.length = self.length.max(length);
                 self.sync();
             }
@@ -115,6 +117,7 @@ fn apply(file: &dyn DiskFile, operation: &FileOperation) {
                 .unwrap();
         }
         FileOperation::Preallocate { length } => file.preallocate(length as u64).unwrap(),
+        FileOperation::Allocate { length } => file.allocate(length as u64).unwrap(),
         FileOperation::Sync => file.sync().unwrap(),
     }
 }
