@@ -221,12 +221,23 @@ pub struct Written {
     pub bytes: u64,
     /// Those of groups.
     pub log_bytes: u64,
-    /// Those of the backup.
+    /// Those of the backup, of checkpoints that were completed.
     pub checkpoint_bytes: u64,
+    /// Those of the journals' archive.
+    pub archive_bytes: u64,
     /// All of them for each byte of log.
     pub per_log_byte: f64,
-    /// The same without the backup's.
-    pub per_log_byte_without_checkpoints: f64,
+    /// The same without the backup's and the archive's.
+    pub of_log_per_log_byte: f64,
+}
+
+/// What was written, counted at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WrittenSoFar {
+    /// By the counter.
+    pub bytes: u64,
+    /// The length of the archive.
+    pub archive_bytes: u64,
 }
 
 /// Memory.
@@ -466,38 +477,36 @@ fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
 }
 
 impl DeviceWrites {
-    /// What was counted at the creation, before the run and after it: `bytes`.
+    /// What was counted at the creation, before the run and after it.
     pub fn between(
         counted_by: CountedBy,
-        [created, begun, ended]: [u64; 3],
+        [created, begun, ended]: [WrittenSoFar; 3],
         before: &Statistics,
         after: &Statistics,
     ) -> Self {
-        let written = |bytes: u64, log_bytes: u64, checkpoint_bytes: u64| Written {
-            bytes,
-            log_bytes,
-            checkpoint_bytes,
-            per_log_byte: ratio(bytes, log_bytes),
-            per_log_byte_without_checkpoints: ratio(
-                bytes.saturating_sub(checkpoint_bytes),
+        let nothing = Statistics::default();
+        let written = |from: WrittenSoFar, before: &Statistics| {
+            let bytes = ended.bytes.saturating_sub(from.bytes);
+            let log_bytes = after.log.disk_bytes - before.log.disk_bytes;
+            let checkpoint_bytes = after.checkpoint.bytes - before.checkpoint.bytes;
+            let archive_bytes = ended.archive_bytes.saturating_sub(from.archive_bytes);
+            let of_log = bytes.saturating_sub(checkpoint_bytes + archive_bytes);
+            Written {
+                bytes,
                 log_bytes,
-            ),
+                checkpoint_bytes,
+                archive_bytes,
+                per_log_byte: ratio(bytes, log_bytes),
+                of_log_per_log_byte: ratio(of_log, log_bytes),
+            }
         };
-        let bytes = ended.saturating_sub(begun);
-        let run = written(
-            bytes,
-            after.log.disk_bytes - before.log.disk_bytes,
-            after.checkpoint.bytes - before.checkpoint.bytes,
-        );
+        let run = written(begun, before);
+        let transactions = after.log.transactions - before.log.transactions;
         DeviceWrites {
             counted_by,
-            bytes_per_transaction: ratio(bytes, after.log.transactions - before.log.transactions),
+            bytes_per_transaction: ratio(run.bytes, transactions),
             run,
-            since_creation: written(
-                ended.saturating_sub(created),
-                after.log.disk_bytes,
-                after.checkpoint.bytes,
-            ),
+            since_creation: written(created, &nothing),
         }
     }
 }
@@ -573,18 +582,19 @@ mod tests {
         (before.log.disk_bytes, after.log.disk_bytes) = (1000, 3000);
         (before.log.transactions, after.log.transactions) = (10, 30);
         (before.checkpoint.bytes, after.checkpoint.bytes) = (500, 900);
-        let bytes = [7000, 9000, 11_600];
-        let found = DeviceWrites::between(CountedBy::Device, bytes, &before, &after);
+        let so_far = |bytes, archive_bytes| WrittenSoFar {
+            bytes,
+            archive_bytes,
+        };
+        let counted = [so_far(7000, 0), so_far(9000, 100), so_far(11_600, 300)];
+        let found = DeviceWrites::between(CountedBy::Device, counted, &before, &after);
         assert_eq!(found.bytes_per_transaction, 130.0);
         let shown = |written: Written| {
-            let rates = (
-                written.per_log_byte,
-                written.per_log_byte_without_checkpoints,
-            );
+            let rates = (written.per_log_byte, written.of_log_per_log_byte);
             (written.bytes, rates)
         };
-        assert_eq!(shown(found.run), (2600, (1.3, 1.1)));
-        let rates = (4600.0 / 3000.0, 3700.0 / 3000.0);
+        assert_eq!(shown(found.run), (2600, (1.3, 1.0)));
+        let rates = (4600.0 / 3000.0, 3400.0 / 3000.0);
         assert_eq!(shown(found.since_creation), (4600, rates));
     }
 

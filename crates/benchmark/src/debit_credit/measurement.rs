@@ -6,7 +6,7 @@
 use super::curve::OpenLoopFigures;
 use super::figures::{
     Checkpoints, DeviceWrites, Figures, Groups, Loading, Logged, Memory, OtherHostFigures,
-    ProofFigures, Responses, Run, Settings, Stages,
+    ProofFigures, Responses, Run, Settings, Stages, WrittenSoFar,
 };
 use super::follower::OtherHost;
 use super::load::load;
@@ -32,7 +32,8 @@ use sardonyx::procedures::Registered;
 use sardonyx::{Shape, Tables};
 use sardonyx_command::ending;
 use sardonyx_results::recovery::RecoveryFigures;
-use std::path::PathBuf;
+use sardonyx_storage::journal::JOURNAL_DIRECTORY;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -121,7 +122,13 @@ fn measure_run(
     let elsewhere = plan.elsewhere();
     let parts = std::iter::once(place.path()).chain(elsewhere.iter().map(PathBuf::as_path));
     let counter = Counter::of(parts);
-    let created = counter.read();
+    let written = || -> Option<WrittenSoFar> {
+        Some(WrittenSoFar {
+            bytes: counter.read()?,
+            archive_bytes: bytes_of_files(&place.path().join(JOURNAL_DIRECTORY)),
+        })
+    };
+    let created = written();
     let database = options().open_tables(place.path())?;
     if let Some(host) = &mut other_host {
         host.follow(plan)?;
@@ -132,7 +139,7 @@ fn measure_run(
     let procedure = database.register(DebitCredit::new(schema))?;
     let in_store = || database.engine().in_store().map(|store| store.state());
     let (before, in_store_before) = (database.statistics(), in_store());
-    let begun = counter.read();
+    let begun = written();
     let (outcome, closed_loop) = match listener {
         None => run_clients(plan, &database, schema, &procedure)?,
         Some(listener) => {
@@ -140,7 +147,7 @@ fn measure_run(
             (serve_clients(plan, &database, &procedure, serving)?, None)
         }
     };
-    let (after, ended) = (database.statistics(), counter.read());
+    let (after, ended) = (database.statistics(), written());
     let durable = database.engine().commit().durable();
     let mut other_host_figures = match (&other_host, in_store_before, in_store()) {
         (Some(_), Some(before), Some(after)) => {
@@ -220,9 +227,8 @@ fn measure_run(
         log: Logged::between(&before, &after),
         device: match (created, begun, ended) {
             (Some(created), Some(begun), Some(ended)) => {
-                let bytes = [created, begun, ended];
-                let counted_by = counter.counted_by();
-                Some(DeviceWrites::between(counted_by, bytes, &before, &after))
+                let (counted_by, counted) = (counter.counted_by(), [created, begun, ended]);
+                Some(DeviceWrites::between(counted_by, counted, &before, &after))
             }
             _ => None,
         },
@@ -235,6 +241,14 @@ fn measure_run(
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })
+}
+
+/// The lengths of the files in a directory, which need not be there.
+fn bytes_of_files(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .sum()
 }
 
 /// Runs the clients; in a curve, returns the throughput of the closed loop, too.

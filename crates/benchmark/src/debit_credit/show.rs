@@ -408,11 +408,12 @@ fn print_device(device: &DeviceWrites, sheet: &mut Sheet) {
         ("since the creation", &device.since_creation),
     ] {
         let remark = format!(
-            "{:.2} without checkpoints: {} in all, {} log, {} checkpoints",
-            written.per_log_byte_without_checkpoints,
+            "{:.2} for the log alone: {} in all, {} log, {} checkpoints, {} archive",
+            written.of_log_per_log_byte,
             bytes(written.bytes),
             bytes(written.log_bytes),
-            bytes(written.checkpoint_bytes)
+            bytes(written.checkpoint_bytes),
+            bytes(written.archive_bytes)
         );
         sheet.remarked(name, format!("{:.2}", written.per_log_byte), remark);
     }
