@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Zeroes reach so far behind the end of the log, and are written anew when half of them is used.
-const AHEAD_BYTES: u64 = 512 << 10;
+const AHEAD_BYTES: u64 = 2 << 20;
 
 /// Groups that have fewer bytes than this on average are small: a first write takes longer by about as much as a disk
 /// needs for so many bytes (0.12 to 0.2 ms, measured on ext4).
