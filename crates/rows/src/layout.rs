@@ -139,8 +139,13 @@ impl PageLayout {
     /// Whether a page has records, given the page's bytes: not cells of values, nor nothing.
     #[inline]
     pub fn has_rows(page: &[u8]) -> bool {
-        word_at(page, PAGE_SIZE - TABLE_WORD_BYTES) >> KIND_SHIFT & 0xff == KIND_ROWS
-            && word_at(page, PAGE_SIZE - TABLE_WORD_BYTES) != 0
+        Self::is_of_rows(word_at(page, PAGE_SIZE - TABLE_WORD_BYTES))
+    }
+
+    /// The same, given the page's table word.
+    #[inline]
+    pub fn is_of_rows(word: u64) -> bool {
+        word >> KIND_SHIFT & 0xff == KIND_ROWS && word != 0
     }
 }
 

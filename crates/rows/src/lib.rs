@@ -71,7 +71,7 @@ pub use journal::{
 pub use key::KeyValues;
 pub use open::{Conflict, ConflictWith, TransactionEnded};
 pub use plain::{Field, Plain, PlainLayout, RecordKey, field_of, plain_at};
-pub use read::{CountedRows, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
+pub use read::{CountedRows, EachRow, ReadIndex, ReadRow, ReadRows, ScanPlace, ScanRows};
 pub use record::{
     AnyRow, FieldColumn, Found, Record, RowForm, Table, definition_of_plain, definition_of_table,
 };

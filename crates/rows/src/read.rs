@@ -174,6 +174,33 @@ pub trait ScanRows: Iterator<Item = Result<Self::Row, Error>> {
 
     /// How far it has come, to go on from there with another scan; `None` if the state cannot be read in parts.
     fn place(&self) -> Option<ScanPlace>;
+
+    /// Gives rows until no more are wanted, without keeping one beyond its turn: where pages are copied to be read, rows
+    /// are borrowed from the copy. Returns whether it came to the end.
+    ///
+    /// # Errors
+    /// Those of the rows, and what `each` returns.
+    fn walk<E: From<Error>>(&mut self, each: &mut impl EachRow<E>) -> Result<bool, E>
+    where
+        Self::Row: ReadRow,
+        Self: Sized,
+    {
+        for row in self.by_ref() {
+            if !each.take(&row?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What takes the rows of a scan, of whatever type its store has.
+pub trait EachRow<E> {
+    /// Takes a row. Returns whether more are wanted.
+    ///
+    /// # Errors
+    /// What it cannot do with the row.
+    fn take(&mut self, row: &impl ReadRow) -> Result<bool, E>;
 }
 
 /// How far a scan has come: pages that it is through with, and rows of the one that it is in.

@@ -24,7 +24,7 @@ pub use classes::{CLASS_BYTES_MAX, CLASSES, layout_of, next_cell};
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::PageRead;
+use sardonyx_storage::store::{PageRead, Words};
 
 /// Bytes of a reference.
 pub const REFERENCE_BYTES: usize = 16;
@@ -168,7 +168,7 @@ where
         return Ok(());
     };
     let mut left = reference.len();
-    out.reserve(left);
+    out.reserve(left.next_multiple_of(8));
     let mut buffer = Vec::new();
     if pages.has_whole_values() {
         out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
@@ -177,7 +177,15 @@ where
     loop {
         let bytes = cell_bytes(pages, cell, table)?;
         if left <= bytes {
-            out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
+            let before = out.len();
+            // A cell is of whole words.
+            pages.look(cell, left.next_multiple_of(8), |words| {
+                out.truncate(before);
+                for number in 0..left.div_ceil(8) {
+                    out.extend_from_slice(&words.word(number).to_le_bytes());
+                }
+            })?;
+            out.truncate(before + left);
             return Ok(());
         }
         let content = pages.read(cell, bytes, &mut buffer)?;

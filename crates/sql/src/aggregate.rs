@@ -305,6 +305,17 @@ impl Grouping {
         self.trees.push(TreeText::of(tree));
     }
 
+    /// Groups by values that tell them apart, whatever names they have.
+    pub fn by_values(values: Vec<Expr>, aggregates: Vec<Aggregate>) -> Grouping {
+        let keys = values.iter().cloned();
+        Grouping {
+            keys: keys.map(|key| Typed::new(key, SqlType::Void)).collect(),
+            trees: Vec::new(),
+            identities: values,
+            aggregates,
+        }
+    }
+
     /// The expressions over the rows that are grouped.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.keys.iter().map(|key| &key.expr);

@@ -11,10 +11,24 @@ use std::sync::LazyLock;
 
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0x5a_u8) | 1);
+/// Of texts, of which somebody may choose both sides of a product.
+static OTHER_SEED: LazyLock<u64> = LazyLock::new(|| STATE.hash_one(0xa5_u8) | 1);
 
 fn mixed(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ *SEED) * u128::from(b ^ 0x9e37_79b9_7f4a_7c15);
     (product as u64) ^ ((product >> 64) as u64)
+}
+
+fn of_bytes(bytes: &[u8]) -> u64 {
+    let other = *OTHER_SEED;
+    let mut hash = bytes.len() as u64;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        hash = mixed(hash, u64::from_le_bytes(*word) ^ other);
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    mixed(hash, u64::from_le_bytes(last) ^ other)
 }
 
 fn whole(value: i128) -> u64 {
@@ -36,8 +50,8 @@ fn float(value: f64) -> u64 {
 pub(crate) fn hash_of(value: ValueRef<'_>) -> u64 {
     match value {
         ValueRef::Int(value) => whole(value),
-        ValueRef::Text(text) => STATE.hash_one(text),
-        ValueRef::Bytes(bytes) => STATE.hash_one(bytes),
+        ValueRef::Text(text) => of_bytes(text.as_bytes()),
+        ValueRef::Bytes(bytes) => of_bytes(bytes),
         ValueRef::Null => 0,
         ValueRef::Bool(value) => mixed(1, value.into()),
         ValueRef::Decimal(units, scale) => match without_zeros(units, scale) {
@@ -87,6 +101,11 @@ pub(crate) struct HashTable {
 }
 
 impl HashTable {
+    /// How many places it has.
+    pub fn count(&self) -> usize {
+        self.hashes.len()
+    }
+
     /// The bytes that a place takes at most.
     pub const PLACE_BYTES: usize =
         size_of::<u64>() + size_of::<u32>() + 2 * size_of::<(u32, u32)>();

@@ -117,6 +117,8 @@ pub(crate) struct Relation {
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
     pub notes: TableNotes,
+    /// How many rows it has as a statement is planned, where that is known.
+    pub rows: Option<u64>,
 }
 
 /// A column of a table.
@@ -218,6 +220,7 @@ impl Relation {
             columns: columns.collect(),
             notes,
             schema,
+            rows: None,
         }
     }
 

@@ -36,6 +36,21 @@ impl InputRow for Values<'_> {
     }
 }
 
+/// Puts a value into the place of another one: a text into its memory, if there is one.
+pub(crate) fn put(value: ValueRef<'_>, place: &mut Value) {
+    match (value, place) {
+        (ValueRef::Text(text), Value::Text(there)) => {
+            there.clear();
+            there.push_str(text);
+        }
+        (ValueRef::Bytes(bytes), Value::Bytes(there)) => {
+            there.clear();
+            there.extend_from_slice(bytes);
+        }
+        (value, place) => *place = value.to_value(),
+    }
+}
+
 /// What is called for each row: it returns whether it wants more.
 pub(crate) type EachRow<'e> = &'e mut dyn FnMut(&dyn InputRow) -> Result<bool, SqlError>;
 

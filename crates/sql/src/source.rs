@@ -141,7 +141,7 @@ impl<S: ReadRows> Source for S {
         each: EachRow<'_>,
     ) -> Result<bool, SqlError> {
         let mut rows = self.scan_rows(number, *place)?;
-        let is_at_end = give(rows.by_ref(), each)?;
+        let is_at_end = rows.walk(&mut Given(each))?;
         let Some(now) = rows.place() else {
             return Ok(true);
         };
@@ -193,6 +193,15 @@ impl fmt::Debug for dyn Source + '_ {
 
 fn bounds_of(range: &KeyRange) -> (Bound<&Vec<Value>>, Bound<&Vec<Value>>) {
     (range.lower.as_ref(), range.upper.as_ref())
+}
+
+/// Takes the rows of a scan, whatever their type is.
+struct Given<'e>(EachRow<'e>);
+
+impl sardonyx_rows::EachRow<SqlError> for Given<'_> {
+    fn take(&mut self, row: &impl ReadRow) -> Result<bool, SqlError> {
+        (self.0)(row)
+    }
 }
 
 /// Gives rows until no more are wanted. Returns whether all were given.

@@ -1,6 +1,7 @@
 //! The order of values, of whatever types: `None` if they have none.
 
 use crate::schema::ValueRef;
+use crate::value_text::short_power;
 use std::cmp::Ordering;
 
 /// Compares two values as conditions do; `None` if one is null or their types cannot be compared.
@@ -62,6 +63,18 @@ fn float_and_integer(a: f64, b: i128) -> Ordering {
 fn decimals(a: i128, x: u8, b: i128, y: u8) -> Ordering {
     if x == y {
         return a.cmp(&b);
+    }
+    if let (Ok(a), Ok(b), Some(power)) = (
+        i64::try_from(a),
+        i64::try_from(b),
+        short_power(x.abs_diff(y)),
+    ) {
+        // No product of two such is too large.
+        let [a, b, power] = [a, b, power].map(i128::from);
+        return match x < y {
+            true => (a * power).cmp(&b),
+            false => a.cmp(&(b * power)),
+        };
     }
     let parts = |units: i128, scale: u8| match 10_i128.checked_pow(scale.into()) {
         Some(power) => (units.div_euclid(power), units.rem_euclid(power)),

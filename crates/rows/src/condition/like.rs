@@ -6,6 +6,18 @@
 /// Only the last `%` is ever tried again, further on: what stood before it matched as early as it could. So it takes time
 /// in proportion to the product of the lengths at most, and no memory.
 pub fn is_like(text: &str, pattern: &str, escape: Option<char>, ignores_case: bool) -> bool {
+    let is_plain = |byte: u8| byte != b'_';
+    if !ignores_case
+        && pattern.bytes().all(is_plain)
+        && escape.is_none_or(|escape| !pattern.contains(escape))
+    {
+        return has_parts(text.as_bytes(), pattern.as_bytes());
+    }
+    by_characters(text, pattern, escape, ignores_case)
+}
+
+/// The same for any pattern, a character at a time.
+fn by_characters(text: &str, pattern: &str, escape: Option<char>, ignores_case: bool) -> bool {
     let same = |a: char, b: char| a == b || (ignores_case && a.to_lowercase().eq(b.to_lowercase()));
     let (mut text, mut pattern) = (text.chars(), pattern.chars());
     let mut again = None;
@@ -41,9 +53,55 @@ pub fn is_like(text: &str, pattern: &str, escape: Option<char>, ignores_case: bo
     }
 }
 
+/// Whether a text is like a pattern in which only `%` says more than itself. Parts of texts in UTF-8 are found by their bytes.
+fn has_parts(text: &[u8], pattern: &[u8]) -> bool {
+    let mut parts = pattern.split(|byte| *byte == b'%');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(mut part) = parts.next() else {
+        // Without `%` it is the whole text.
+        return rest.is_empty();
+    };
+    for next in parts {
+        match found(rest, part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+        part = next;
+    }
+    rest.ends_with(part)
+}
+
+/// Where a part begins in a text first.
+fn found(text: &[u8], part: &[u8]) -> Option<usize> {
+    let Some((first, others)) = part.split_first() else {
+        return Some(0);
+    };
+    let last = text.len().checked_sub(part.len())?;
+    let mut from = 0;
+    while from <= last {
+        let at = from + text[from..=last].iter().position(|byte| byte == first)?;
+        if text[at + 1..].starts_with(others) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_like;
+    use super::{by_characters, is_like};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_are_found_as_characters_are(text in "[abż]{0,12}", pattern in "[abż%]{0,8}") {
+            let expected = by_characters(&text, &pattern, Some('\\'), false);
+            prop_assert_eq!(is_like(&text, &pattern, Some('\\'), false), expected);
+        }
+    }
 
     #[test]
     fn patterns() {

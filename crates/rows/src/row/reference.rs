@@ -24,8 +24,15 @@ pub struct RowRef<'a, P: PageRead + ?Sized = [u8]> {
     /// Its fixed part, in the shape of its page.
     fixed: Cow<'a, [u8]>,
     shape: u8,
-    /// What was put together, by column.
-    read: OnceCell<Box<[OnceCell<Vec<u8>>]>>,
+    /// What was put together.
+    read: OnceCell<Together>,
+}
+
+/// A value that was put together, with the next one: few columns of a row are read.
+struct Together {
+    column: usize,
+    bytes: Vec<u8>,
+    next: OnceCell<Box<Together>>,
 }
 
 impl<'a, P: PageRead + ?Sized> RowRef<'a, P>
@@ -61,6 +68,36 @@ where
             shape,
             read: OnceCell::new(),
         })
+    }
+
+    /// The row at an address, at which there is one, given the bytes of its page: they are not read again.
+    ///
+    /// # Panics
+    /// If the bytes are not those of a page.
+    #[inline]
+    pub fn in_page(
+        pages: &'a P,
+        schema: &'a Schema,
+        table: &'a str,
+        address: Address,
+        page: &'a [u8],
+    ) -> Self {
+        let (mut shape, mut bytes) = (0, schema.row_bytes);
+        if !schema.earlier_shapes.is_empty() {
+            if let Some(PageKind::Rows { shape: there }) = PageUse::of(page).map(|of| of.kind) {
+                shape = there;
+            }
+            bytes = schema.row_bytes_of_shape(shape).unwrap_or(bytes);
+        }
+        RowRef {
+            pages,
+            schema,
+            table,
+            address,
+            fixed: Cow::Borrowed(&page[address.offset_in_page()..][..bytes]),
+            shape,
+            read: OnceCell::new(),
+        }
     }
 
     /// The row whose fixed part are these bytes, of a shape.
@@ -154,17 +191,27 @@ where
         if let Some(bytes) = borrow_value(self.pages, &reference, self.table)? {
             return Ok(bytes);
         }
-        let columns = self.schema.columns.len();
-        let read = self
-            .read
-            .get_or_init(|| (0..columns).map(|_| OnceCell::new()).collect());
-        let place = &read[number];
-        if place.get().is_none() {
-            let mut bytes = Vec::new();
-            read_value(self.pages, &reference, self.table, &mut bytes)?;
-            let _ = place.set(bytes);
+        let mut last = self.read.get();
+        while let Some(there) = last {
+            if there.column == number {
+                return Ok(&there.bytes);
+            }
+            match there.next.get() {
+                Some(next) => last = Some(next),
+                None => break,
+            }
         }
-        Ok(place.get().map(Vec::as_slice).unwrap_or_default())
+        let mut bytes = Vec::new();
+        read_value(self.pages, &reference, self.table, &mut bytes)?;
+        let read = Together {
+            column: number,
+            bytes,
+            next: OnceCell::new(),
+        };
+        Ok(match last {
+            Some(last) => &last.next.get_or_init(|| Box::new(read)).bytes,
+            None => &self.read.get_or_init(|| read).bytes,
+        })
     }
 
     #[cold]

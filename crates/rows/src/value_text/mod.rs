@@ -205,6 +205,13 @@ pub(crate) fn parse_decimal(text: &str) -> Option<(i128, u8)> {
 /// # Errors
 /// What is wrong if they cannot be: digits would be lost, or there are too many.
 pub fn rescale(units: i128, from: u8, to: u8) -> Result<i128, &'static str> {
+    if from == to {
+        return Ok(units);
+    }
+    if let (Ok(short), Some(power)) = (i64::try_from(units), short_power(to.wrapping_sub(from))) {
+        // No product of two such is too large.
+        return Ok(i128::from(short) * i128::from(power));
+    }
     let power = |digits: u8| 10_i128.checked_pow(digits.into()).ok_or("too many digits");
     if to >= from {
         return units
@@ -216,6 +223,20 @@ pub fn rescale(units: i128, from: u8, to: u8) -> Result<i128, &'static str> {
         0 => Ok(units / divisor),
         _ => Err("more digits behind the point than the column has"),
     }
+}
+
+/// A power of ten that has no more than 64 bits.
+pub(crate) fn short_power(digits: u8) -> Option<i64> {
+    const POWERS: [i64; 19] = {
+        let mut powers = [1; 19];
+        let mut digits = 1;
+        while digits < powers.len() {
+            powers[digits] = powers[digits - 1] * 10;
+            digits += 1;
+        }
+        powers
+    };
+    POWERS.get(usize::from(digits)).copied()
 }
 
 fn write_hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {

@@ -79,7 +79,7 @@ impl Accumulator {
         let value = argument.evaluate(row, with)?;
         let value = value.as_ref();
         let skips_nulls = !of.collects() || of.kind == AggregateKind::Texts;
-        if value == ValueRef::Null && skips_nulls {
+        if matches!(value, ValueRef::Null) && skips_nulls {
             return Ok(());
         }
         if let Some(seen) = &mut self.seen {
@@ -185,6 +185,22 @@ impl Accumulator {
     }
 
     fn take(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
+        match of.kind {
+            AggregateKind::Count => return Ok(()),
+            AggregateKind::Sum | AggregateKind::Average => {
+                // Most are of one scale.
+                if let (Value::Decimal(sum, scale), ValueRef::Decimal(more, scale_of_more)) =
+                    (&mut self.value, value)
+                    && *scale == scale_of_more
+                    && let Some(larger) = sum.checked_add(more)
+                {
+                    *sum = larger;
+                    return Ok(());
+                }
+                return self.take_to_sum(of, value);
+            }
+            _ => {}
+        }
         let order = match (of.of.element(), value, &self.value) {
             (Some(element), ValueRef::Text(value), Value::Text(best)) => {
                 let key = |text: &str| arrays::order_key(text, element);
@@ -206,6 +222,8 @@ impl Accumulator {
         let replaces = |wanted| order.is_none_or(|order: Ordering| order == wanted);
         match of.kind {
             AggregateKind::Count
+            | AggregateKind::Sum
+            | AggregateKind::Average
             | AggregateKind::Texts
             | AggregateKind::Array
             | AggregateKind::JsonArray
@@ -235,7 +253,13 @@ impl Accumulator {
                     self.value = value.to_value();
                 }
             }
-            AggregateKind::Sum | AggregateKind::Average if of.of == SqlType::Interval => {
+        }
+        Ok(())
+    }
+
+    fn take_to_sum(&mut self, of: &Aggregate, value: ValueRef<'_>) -> Result<(), SqlError> {
+        match of.of {
+            SqlType::Interval => {
                 self.value = match (&self.value, value) {
                     (Value::Text(sum), ValueRef::Text(more)) => {
                         let sum = Interval::known(sum).plus(Interval::known(more), 1);
@@ -244,7 +268,7 @@ impl Accumulator {
                     (_, first) => first.to_value(),
                 };
             }
-            AggregateKind::Sum | AggregateKind::Average => {
+            _ => {
                 let kind = match of.of {
                     SqlType::Float4 | SqlType::Float8 => SqlType::Float8,
                     _ if of.result == SqlType::Int8 => SqlType::Int8,

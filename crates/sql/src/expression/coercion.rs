@@ -1,5 +1,6 @@
 //! An expression as a value of another type: literals and parameters without a type get it, others are cast.
 
+use super::arithmetic::{Arithmetic, calculate, shift};
 use super::cast::{Coercion, can_cast};
 use super::compile::Compiler;
 use super::functions::{
@@ -218,15 +219,39 @@ pub(crate) fn literal_as(text: &str, to: TypeSpec) -> Result<Value, SqlError> {
     }
 }
 
-/// A cast of a literal as the literal that it gives, if it gives one.
+/// A cast of a literal, or arithmetic of literals, as the literal that it gives, if it gives one: it is not computed for
+/// each row.
 pub(super) fn folded(expr: Expr) -> Expr {
-    if let Expr::Cast(inner, from, to, explicit) = &expr
-        && let Expr::Literal(value) = &**inner
-        && let Ok(value) = super::cast::cast(value.as_ref(), *from, *to, *explicit)
-    {
-        return Expr::Literal(value);
-    }
-    expr
+    let value = match &expr {
+        Expr::Cast(inner, from, to, explicit) => match &**inner {
+            Expr::Literal(value) => super::cast::cast(value.as_ref(), *from, *to, *explicit).ok(),
+            _ => None,
+        },
+        // A text that is put together may be cast to what depends on the time.
+        Expr::Arithmetic(operation, kind, sides) if *operation != Arithmetic::Concatenate => {
+            match &**sides {
+                (Expr::Literal(left), Expr::Literal(right)) => {
+                    let value = calculate(*operation, *kind, left.as_ref(), right.as_ref());
+                    value.ok().filter(is_itself)
+                }
+                _ => None,
+            }
+        }
+        Expr::Shift(inner, interval, kind) => match &**inner {
+            Expr::Literal(value) => {
+                let value = shift(value.as_ref(), interval, *kind);
+                value.ok().filter(is_itself)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    value.map_or(expr, Expr::Literal)
+}
+
+/// True if a value equals itself, and says of what type it is.
+fn is_itself(value: &Value) -> bool {
+    !matches!(value, Value::Null) && !matches!(value, Value::Float(value) if value.is_nan())
 }
 
 /// The number of a function, by its name alone.

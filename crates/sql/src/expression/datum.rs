@@ -12,6 +12,7 @@ pub(crate) enum Datum<'a> {
 impl Datum<'_> {
     pub const NULL: Datum<'static> = Datum::Owned(Value::Null);
 
+    #[inline]
     pub fn as_ref(&self) -> ValueRef<'_> {
         match self {
             Datum::Borrowed(value) => *value,
@@ -27,6 +28,6 @@ impl Datum<'_> {
     }
 
     pub fn is_null(&self) -> bool {
-        self.as_ref() == ValueRef::Null
+        matches!(self.as_ref(), ValueRef::Null)
     }
 }

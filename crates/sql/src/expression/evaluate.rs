@@ -19,7 +19,21 @@ impl Expr {
     ///
     /// # Errors
     /// What cannot be computed: a division by zero, a number out of range; a row that cannot be read.
+    #[inline]
     pub fn evaluate<'a>(
+        &'a self,
+        row: &'a dyn InputRow,
+        with: &Environment<'a>,
+    ) -> Result<Datum<'a>, SqlError> {
+        // What most parts are, without a call.
+        match self {
+            Expr::Column(place) => Ok(Datum::Borrowed(row.value(*place)?)),
+            Expr::Literal(value) => Ok(Datum::Borrowed(value.as_ref())),
+            other => other.computed(row, with),
+        }
+    }
+
+    fn computed<'a>(
         &'a self,
         row: &'a dyn InputRow,
         with: &Environment<'a>,
@@ -40,21 +54,15 @@ impl Expr {
                 Datum::Borrowed(value.map_or(ValueRef::Null, Value::as_ref))
             }
             Expr::Subquery(subquery) => Datum::Owned(subquery.value(row, with)?),
-            Expr::Compare(comparison, sides) => {
-                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
-                let order = compare(left.as_ref(), right.as_ref());
-                truth(order.map(|order| comparison.accepts(order)))
-            }
-            Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::In(..) => {
-                truth(self.truth(row, with)?)
-            }
-            Expr::Distinct(sides, negated) => {
-                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
-                truth(Some(are_same(left.as_ref(), right.as_ref()) == *negated))
-            }
-            Expr::IsNull(part) => truth(Some(part.evaluate(row, with)?.is_null())),
-            Expr::IsBool(part, wanted) => truth(Some(part.truth(row, with)? == Some(*wanted))),
-            Expr::Like(like) => truth(like.evaluate(row, with)?),
+            Expr::Compare(..)
+            | Expr::And(_)
+            | Expr::Or(_)
+            | Expr::Not(_)
+            | Expr::In(..)
+            | Expr::Distinct(..)
+            | Expr::IsNull(_)
+            | Expr::IsBool(..)
+            | Expr::Like(_) => truth(self.truth(row, with)?),
             Expr::Case(case) => return case.evaluate(row, with),
             Expr::Coalesce(parts) => {
                 for part in parts {
@@ -116,6 +124,18 @@ impl Expr {
             Expr::And(parts) => until(parts, false),
             Expr::Or(parts) => until(parts, true),
             Expr::Not(part) => Ok(part.truth(row, with)?.map(|value| !value)),
+            Expr::Compare(comparison, sides) => {
+                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                let order = compare(left.as_ref(), right.as_ref());
+                Ok(order.map(|order| comparison.accepts(order)))
+            }
+            Expr::Distinct(sides, negated) => {
+                let (left, right) = (sides.0.evaluate(row, with)?, sides.1.evaluate(row, with)?);
+                Ok(Some(are_same(left.as_ref(), right.as_ref()) == *negated))
+            }
+            Expr::IsNull(part) => Ok(Some(part.evaluate(row, with)?.is_null())),
+            Expr::IsBool(part, wanted) => Ok(Some(part.truth(row, with)? == Some(*wanted))),
+            Expr::Like(like) => like.evaluate(row, with),
             Expr::In(part, list) => {
                 let value = part.evaluate(row, with)?;
                 list.contains(value.as_ref(), row, with)

@@ -25,7 +25,9 @@ pub(crate) struct Kept {
     /// The sets of lists.
     pub lists: Lists,
     /// The rows of semi-joins.
-    pub semi_joins: RefCell<HashMap<usize, Progress>>,
+    pub semi_joins: RefCell<HashMap<usize, Progress<SemiRows>>>,
+    /// The values of subqueries by what they are asked with.
+    pub keyed_values: RefCell<HashMap<usize, Progress<KeyedAnswers>>>,
     pub answers: RefCell<HashMap<usize, Asked>>,
     pub tables: RefCell<HashMap<usize, Rc<Table>>>,
     /// Of recursive queries that are running, the rows of the round before.
@@ -68,11 +70,30 @@ pub(crate) struct SemiRows {
     pub all: OnceCell<HashTable>,
 }
 
-/// The state of a semi-join in a statement that runs.
-#[derive(Clone, Debug)]
-pub(crate) enum Progress {
+/// The values of a subquery, each behind those that it is found by.
+#[derive(Debug, Default)]
+pub(crate) struct KeyedAnswers {
+    pub values: Vec<Value>,
+    pub width: usize,
+    pub table: HashTable,
+}
+
+/// How far a statement that runs has come with what a subquery is found by.
+#[derive(Debug)]
+pub(crate) enum Progress<T> {
+    /// It was asked so often.
     Asked(u32),
-    Read(Rc<SemiRows>),
-    /// It takes too much memory.
-    TooLarge,
+    Read(Rc<T>),
+    /// It takes too much memory, or cannot be computed.
+    NotKept,
+}
+
+impl<T> Clone for Progress<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Progress::Asked(times) => Progress::Asked(*times),
+            Progress::Read(kept) => Progress::Read(kept.clone()),
+            Progress::NotKept => Progress::NotKept,
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub(crate) use drawing::check_rights;
 pub(crate) use environment::{Environment, StatementContext};
 pub(crate) use evaluate::are_same;
 pub(crate) use functions::Function;
-pub(crate) use kept::{Answer, Found, Kept, Progress, Reading, SemiRows};
+pub(crate) use kept::{Answer, Found, Kept, KeyedAnswers, Progress, Reading, SemiRows};
 pub(crate) use lists::{List, ListOf, Lists};
 pub(crate) use literal::literal_value;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};

@@ -2,6 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::cast::Coercion;
+use super::coercion::folded;
 use super::compile::Compiler;
 use super::functions::{MATCHES, MATCHES_ANY_CASE};
 use super::predicates::boolean;
@@ -226,7 +227,7 @@ impl Compiler<'_> {
             }
         };
         Ok(Typed::new(
-            Expr::Shift(Box::new(value.expr), span, kind),
+            folded(Expr::Shift(Box::new(value.expr), span, kind)),
             kind,
         ))
     }
@@ -270,7 +271,7 @@ impl Compiler<'_> {
             (Date, Arithmetic::Subtract, Date) => {
                 let sides = sides(left, right);
                 let expr = Expr::Arithmetic(Arithmetic::DateDifference, Int4, sides);
-                return Ok(Typed::new(expr, Int4));
+                return Ok(Typed::new(folded(expr), Int4));
             }
             (Date, Arithmetic::Add | Arithmetic::Subtract, days) if days.is_integer() => {
                 let operation = match operation {
@@ -278,11 +279,11 @@ impl Compiler<'_> {
                     _ => Arithmetic::DateSubtract,
                 };
                 let expr = Expr::Arithmetic(operation, Date, sides(left, right));
-                return Ok(Typed::new(expr, Date));
+                return Ok(Typed::new(folded(expr), Date));
             }
             (days, Arithmetic::Add, Date) if days.is_integer() => {
                 let expr = Expr::Arithmetic(Arithmetic::DateAdd, Date, sides(left, right));
-                return Ok(Typed::new(expr, Date));
+                return Ok(Typed::new(folded(expr), Date));
             }
             _ => {}
         }
@@ -319,7 +320,7 @@ impl Compiler<'_> {
             _ => kind,
         };
         let expr = Expr::Arithmetic(operation, kind, sides(left, right));
-        Ok(Typed::new(expr, kind))
+        Ok(Typed::new(folded(expr), kind))
     }
 
     pub(super) fn as_type(&mut self, typed: Typed, kind: SqlType) -> Result<Typed, SqlError> {

@@ -1,5 +1,6 @@
 //! Conditions, compiled: comparisons, lists, patterns, nulls, and what combines them.
 
+use super::arithmetic::{DAY, is_date};
 use super::cast::{Coercion, can_cast};
 use super::coercion::ordered;
 use super::compile::Compiler;
@@ -7,6 +8,7 @@ use super::operators::no_operator;
 use super::{Comparison, Expr, Like, List, Typed};
 use crate::error::SqlError;
 use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::Value;
 use sqlparser::ast::{self, BinaryOperator, Expr as Tree, InTarget};
 
 impl Compiler<'_> {
@@ -205,6 +207,7 @@ impl Compiler<'_> {
         }
         let (left, right) = (self.compile(left)?, self.compile(right)?);
         let sides = self.comparable(left, right, comparison.symbol())?;
+        let sides = as_days(sides);
         Ok(boolean(Expr::Compare(comparison, Box::new(sides)), false))
     }
 
@@ -311,6 +314,28 @@ impl Compiler<'_> {
             self.coerce(left, to_a, Coercion::Implicit)?,
             self.coerce(right, to_b, Coercion::Implicit)?,
         ))
+    }
+}
+
+/// A day that is compared with the beginning of another one, as two days: none is made a moment first, and an index of days
+/// is of use.
+fn as_days((left, right): (Expr, Expr)) -> (Expr, Expr) {
+    let day = |expr: &Expr| match expr {
+        Expr::Literal(Value::Timestamp(micros)) if micros % DAY == 0 => {
+            let day = i32::try_from(micros / DAY).map(Value::Date).ok()?;
+            is_date(&day).then_some(day)
+        }
+        _ => None,
+    };
+    let is_day = |expr: &Expr| matches!(expr, Expr::Cast(_, SqlType::Date, to, _) if matches!(to.kind, SqlType::Timestamp | SqlType::Timestamptz));
+    let inner = |expr: Expr| match expr {
+        Expr::Cast(inner, ..) => *inner,
+        other => other,
+    };
+    match (day(&left), day(&right)) {
+        (None, Some(day)) if is_day(&left) => (inner(left), Expr::Literal(day)),
+        (Some(day), None) if is_day(&right) => (Expr::Literal(day), inner(right)),
+        _ => (left, right),
     }
 }
 

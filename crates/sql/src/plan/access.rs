@@ -25,6 +25,8 @@ pub(crate) struct Access {
     pub path: Path,
     /// The part of the condition that the way is made of: its rows meet it.
     pub condition: Option<Expr>,
+    /// How many rows the table had as the statement was planned, where that is known.
+    pub rows: Option<u64>,
 }
 
 /// The ways that there are.

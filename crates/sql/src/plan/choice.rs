@@ -1,6 +1,7 @@
 //! The choice of a way to the rows of a table that meet a condition.
 
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
+use super::factoring::factored;
 use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
 use crate::expression::Subquery;
 use crate::expression::{Comparison, Expr, List, ListOf};
@@ -83,6 +84,7 @@ pub(crate) fn choose(
             table: relation.number,
             path,
             condition: all_of(own),
+            rows: relation.rows,
         },
         filter: all_of(rest),
         is_ordered,
@@ -281,6 +283,7 @@ pub(crate) fn parts_of(condition: Option<Expr>) -> Vec<Expr> {
             parts.flat_map(|part| parts_of(Some(part))).collect()
         }
         Some(Expr::Or(mut parts)) if parts.len() == 1 => parts_of(parts.pop()),
+        Some(Expr::Or(parts)) => factored(parts),
         Some(one) => vec![one],
         None => Vec::new(),
     }

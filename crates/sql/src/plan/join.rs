@@ -11,6 +11,7 @@
 use super::access::Path;
 use super::choice::{all_of, choose, parts_of};
 use super::draft::{FromJoin, FromNode, FromTable};
+use super::join_order::plan_inner;
 use super::tree::{Input, JoinKind, JoinNode, JoinPlan, JoinStep, SeriesOf, Side};
 use crate::expression::{Comparison, Expr};
 use crate::relation::Relation;
@@ -40,10 +41,10 @@ impl FromNode {
 }
 
 /// Places in the whole row.
-type Places = [Range<usize>];
+pub(super) type Places = [Range<usize>];
 
 /// Whether an expression reads columns at these places only.
-fn is_within(expr: &Expr, places: &Places) -> bool {
+pub(super) fn is_within(expr: &Expr, places: &Places) -> bool {
     !expr.any(&|part| match part {
         Expr::Column(place) => !places.iter().any(|range| range.contains(place)),
         Expr::Call(function, _) => function.is_volatile(),
@@ -52,7 +53,7 @@ fn is_within(expr: &Expr, places: &Places) -> bool {
 }
 
 /// Takes the parts out that read columns at these places only.
-fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
+pub(super) fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
     let (within, others) = std::mem::take(parts)
         .into_iter()
         .partition(|part| is_within(part, places));
@@ -69,7 +70,7 @@ pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, O
 }
 
 /// Compiles a part of `FROM`, and takes those conditions that it tests.
-fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
+pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
     match node {
         FromNode::Leaf(table, places) => {
             let local = take_within(parts, std::slice::from_ref(&places));
@@ -96,64 +97,11 @@ fn flatten(node: FromNode, factors: &mut Vec<FromNode>, parts: &mut Vec<Expr>) {
     }
 }
 
-/// Compiles inner joins. What is joined next has equal values with what is joined already, if there is any such: else
-/// all rows would be put beside all. It begins where the fewest rows are to be expected.
-fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
-    // What is asked for must stand before who asks.
-    let is_movable = !factors.iter().any(FromNode::is_lateral);
-    let mut rest = Vec::with_capacity(factors.len());
-    for factor in factors {
-        let (places, is_lateral) = (factor.places(), factor.is_lateral());
-        let lookup = Lookup::of(&factor, parts);
-        rest.push((plan_node(factor, parts), places, is_lateral, lookup));
-    }
-    let first = match is_movable {
-        true => (0..rest.len()).min_by_key(|at| rest[*at].0.rank()),
-        false => None,
-    };
-    let (mut node, places, ..) = rest.remove(first.unwrap_or(0));
-    let mut joined = vec![places];
-    while !rest.is_empty() {
-        let is_next = |factor: &(JoinNode, Range<usize>, bool, Option<Lookup>)| {
-            let own = std::slice::from_ref(&factor.1);
-            parts.iter().any(|part| has_equal_sides(part, &joined, own))
-        };
-        let next = match is_movable {
-            true => rest.iter().position(is_next),
-            false => None,
-        };
-        let (mut right, places, mut is_lateral, lookup) = rest.remove(next.unwrap_or(0));
-        let own = std::slice::from_ref(&places);
-        let both = [joined.as_slice(), own].concat();
-        let on = take_within(parts, &both);
-        let (mut keys, condition) = keys_of(on, &joined, own, is_lateral);
-        // Few rows find theirs by an index, and the table is not read.
-        if node.rank() <= FEW
-            && let Some(side) = lookup.and_then(|lookup| lookup.side(&keys, &places))
-        {
-            right = JoinNode::Side(Box::new(side));
-            keys.clear();
-            is_lateral = true;
-        }
-        node = JoinNode::Join(Box::new(JoinStep {
-            left: node,
-            right,
-            kept: places.collect(),
-            kind: JoinKind::Inner,
-            keys,
-            condition,
-            is_lateral,
-        }));
-        joined = both;
-    }
-    node
-}
-
 /// The rank of what has few rows: those of a key, or of equal values of an index.
-const FEW: usize = 1;
+pub(super) const FEW: usize = 1;
 
 /// A table whose rows may be found by an index for each row to which it is joined.
-struct Lookup {
+pub(super) struct Lookup {
     relation: Box<Relation>,
     /// What holds of its rows alone.
     local: Vec<Expr>,
@@ -161,7 +109,7 @@ struct Lookup {
 
 impl Lookup {
     /// For what is a table, with those of the conditions that are of it alone.
-    fn of(factor: &FromNode, parts: &[Expr]) -> Option<Lookup> {
+    pub fn of(factor: &FromNode, parts: &[Expr]) -> Option<Lookup> {
         let FromNode::Leaf(FromTable::Relation(relation), places) = factor else {
             return None;
         };
@@ -175,7 +123,7 @@ impl Lookup {
     }
 
     /// The way to its rows by equal values of the row before, if an index has it.
-    fn side(self, keys: &[(Expr, Expr)], places: &Range<usize>) -> Option<Side> {
+    pub fn side(self, keys: &[(Expr, Expr)], places: &Range<usize>) -> Option<Side> {
         let mut parts = self.local;
         parts
             .iter_mut()
@@ -230,7 +178,7 @@ impl Input {
 
 impl JoinNode {
     /// How many rows are to be expected, roughly: the less, the fewer.
-    fn rank(&self) -> usize {
+    pub fn rank(&self) -> usize {
         match self {
             JoinNode::Side(side) => match &side.input {
                 input if input.has_few() => FEW,
@@ -278,19 +226,22 @@ fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
         keys.clear();
         is_lateral = true;
     }
+    let expected = left.expected().max(right.expected());
     JoinStep {
         left,
         right,
         kept: right_places[0].clone().collect(),
+        other: None,
         kind: join.kind,
         keys,
         condition,
         is_lateral,
+        expected,
     }
 }
 
 /// The equal values of two sides among conditions, and what else is to hold of both.
-fn keys_of(
+pub(super) fn keys_of(
     on: Vec<Expr>,
     left: &Places,
     right: &Places,
@@ -311,14 +262,24 @@ fn keys_of(
     (keys, all_of(others))
 }
 
-fn has_equal_sides(part: &Expr, left: &Places, right: &Places) -> bool {
+/// The sides of an equation between columns of two sides, in their order, if it is one.
+pub(super) fn equal_sides_of<'e>(
+    part: &'e Expr,
+    left: &Places,
+    right: &Places,
+) -> Option<(&'e Expr, &'e Expr)> {
     let Expr::Compare(Comparison::Equal, sides) = part else {
-        return false;
+        return None;
     };
-    let is_of = |a: &Expr, b: &Expr| {
-        is_within(a, left) && is_within(b, right) && !a.is_constant() && !b.is_constant()
-    };
-    is_of(&sides.0, &sides.1) || is_of(&sides.1, &sides.0)
+    let (a, b) = (&sides.0, &sides.1);
+    if a.is_constant() || b.is_constant() {
+        return None;
+    }
+    match () {
+        () if is_within(a, left) && is_within(b, right) => Some((a, b)),
+        () if is_within(b, left) && is_within(a, right) => Some((b, a)),
+        () => None,
+    }
 }
 
 /// The sides of an equation between the rows of two sides, in their order.

@@ -76,9 +76,14 @@ impl JoinNode {
             }
             JoinNode::Join(step) => {
                 let JoinStep {
-                    left, right, kept, ..
+                    left,
+                    right,
+                    kept,
+                    other,
+                    ..
                 } = &mut **step;
-                kept.retain(|place| read.has(*place));
+                let both = [kept].into_iter().chain(other);
+                both.for_each(|places| places.retain(|place| read.has(*place)));
                 left.keep_only(read);
                 right.keep_only(read);
             }

@@ -1,15 +1,15 @@
-//! Joins, run: the right side is read once, and found by a hash of what it is joined by; the left one is walked.
+//! Joins, run: the right side is read once, and found by a hash of what it is joined by; the left one is walked. Where
+//! either may be kept, and the right one takes too much memory, it is the other way around.
 //!
 //! Source: hash join, as in every textbook. Rows of the right side that are kept without others are noted as they are
 //! found, and those that were not are given at the end.
 
 use super::tree::{JoinKind, JoinNode, JoinPlan, JoinStep, Side};
-use crate::error::SqlError;
+use crate::error::{SqlError, code};
 use crate::expression::{Environment, Expr};
 use crate::hashing::{HashTable, hash_of, hashed};
 use crate::memory::{Memory, bytes_of};
-use crate::rows::EachRow;
-use crate::rows::Values;
+use crate::rows::{EachRow, Values, put};
 use crate::source::Source;
 use sardonyx::schema::{Value, ValueRef};
 use sardonyx_rows::condition::compare;
@@ -36,6 +36,17 @@ struct Keys<'k> {
     computed: usize,
 }
 
+/// The sides of a join as they are run: the one whose rows are kept by a hash, and the one that is walked.
+#[derive(Clone, Copy)]
+struct Sides<'s> {
+    walked: &'s JoinNode,
+    kept: &'s JoinNode,
+    /// The places of the kept one that are read.
+    places: &'s [usize],
+    /// The left one is kept.
+    are_exchanged: bool,
+}
+
 struct KeyPart<'k> {
     left: &'k Expr,
     right: &'k Expr,
@@ -50,11 +61,15 @@ enum Place {
 }
 
 impl<'k> Keys<'k> {
-    fn of(step: &'k JoinStep) -> Keys<'k> {
+    fn of(step: &'k JoinStep, sides: Sides<'k>) -> Keys<'k> {
         let mut computed = 0;
         let parts = step.keys.iter().map(|(left, right)| {
+            let (left, right) = match sides.are_exchanged {
+                true => (right, left),
+                false => (left, right),
+            };
             let read = match right {
-                Expr::Column(place) => step.kept.iter().position(|kept| kept == place),
+                Expr::Column(place) => sides.places.iter().position(|kept| kept == place),
                 _ => None,
             };
             let kept = match read {
@@ -201,7 +216,7 @@ impl Side {
                 }
                 let own = &mut row[self.places.clone()];
                 for column in &self.columns {
-                    take(local.value(*column)?, &mut own[*column]);
+                    put(local.value(*column)?, &mut own[*column]);
                 }
                 more = each(row)?;
                 Ok(more)
@@ -215,10 +230,49 @@ impl JoinStep {
         self.right.places()
     }
 
-    /// Reads the right side once.
+    /// The right side is kept.
+    fn sides(&self) -> Sides<'_> {
+        Sides {
+            walked: &self.left,
+            kept: &self.right,
+            places: &self.kept,
+            are_exchanged: false,
+        }
+    }
+
+    /// Reads the side once that is kept: the left one, where that may be, if the right one takes too much memory.
+    fn kept_side<'s, 'm>(
+        &'s self,
+        source: &dyn Source,
+        with: &Environment<'m>,
+        row: &mut Vec<Value>,
+    ) -> Result<(Sides<'s>, Keys<'s>, Kept, Memory<'m>), SqlError> {
+        let sides = self.sides();
+        let keys = Keys::of(self, sides);
+        match (self.kept(&keys, sides, source, with, row), &self.other) {
+            (Err(error), Some(other)) if error.code == code::OUT_OF_MEMORY => {
+                let sides = Sides {
+                    walked: sides.kept,
+                    kept: sides.walked,
+                    places: other,
+                    are_exchanged: true,
+                };
+                let keys = Keys::of(self, sides);
+                let (kept, memory) = self.kept(&keys, sides, source, with, row)?;
+                Ok((sides, keys, kept, memory))
+            }
+            (kept, _) => {
+                let (kept, memory) = kept?;
+                Ok((sides, keys, kept, memory))
+            }
+        }
+    }
+
+    /// Reads a side once.
     fn kept<'m>(
         &self,
         keys: &Keys<'_>,
+        sides: Sides<'_>,
         source: &dyn Source,
         with: &Environment<'m>,
         row: &mut Vec<Value>,
@@ -226,17 +280,17 @@ impl JoinStep {
         let mut memory = with.memory();
         let mut kept = Kept {
             values: Vec::new(),
-            width: self.kept.len(),
+            width: sides.places.len(),
             computed: Vec::new(),
             count: 0,
             table: HashTable::default(),
         };
         let keeps_all = matches!(self.kind, JoinKind::Right | JoinKind::Full);
-        self.right.walk(source, with, row, &mut |row| {
+        sides.kept.walk(source, with, row, &mut |row| {
             let hash = keys.hash(|part| part.right, row, with)?;
             if hash.is_some() || keeps_all {
                 let (values, computed) = (kept.values.len(), kept.computed.len());
-                keys.keep(row, &self.kept, hash, with, &mut kept)?;
+                keys.keep(row, sides.places, hash, with, &mut kept)?;
                 let bytes = bytes_of(&kept.values[values..]) + bytes_of(&kept.computed[computed..]);
                 memory.take_bytes(bytes + HashTable::PLACE_BYTES)?;
             }
@@ -259,12 +313,11 @@ impl JoinStep {
         row: &mut Vec<Value>,
         each: EachJoined<'_>,
     ) -> Result<bool, SqlError> {
-        let keys = Keys::of(self);
-        let (kept, _memory) = self.kept(&keys, source, with, row)?;
+        let (sides, keys, kept, _memory) = self.kept_side(source, with, row)?;
         let keeps_left = matches!(self.kind, JoinKind::Left | JoinKind::Full);
         let keeps_right = matches!(self.kind, JoinKind::Right | JoinKind::Full);
         let mut met = vec![false; if keeps_right { kept.count } else { 0 }];
-        let more = self.left.walk(source, with, row, &mut |row| {
+        let more = sides.walked.walk(source, with, row, &mut |row| {
             let mut any = false;
             if let Some(hash) = keys.hash(|part| part.left, row, with)? {
                 for at in kept.table.found(hash) {
@@ -272,7 +325,7 @@ impl JoinStep {
                     if !keys.are_equal(row, &kept, at, with)? {
                         continue;
                     }
-                    kept.give(at, &self.kept, row);
+                    kept.give(at, sides.places, row);
                     if !self.holds(row, with)? {
                         continue;
                     }
@@ -317,7 +370,7 @@ impl JoinStep {
         self.left.walk(source, with, row, &mut |row| {
             let mut any = false;
             let values = row.iter().zip(&mut before);
-            values.for_each(|(value, place)| take(value.as_ref(), place));
+            values.for_each(|(value, place)| put(value.as_ref(), place));
             let inside = Environment {
                 before: &before,
                 ..*with
@@ -344,23 +397,8 @@ impl Kept {
         let from = at * self.width;
         let values = &self.values[from..from + self.width];
         for (place, value) in places.iter().zip(values) {
-            take(value.as_ref(), &mut row[*place]);
+            put(value.as_ref(), &mut row[*place]);
         }
-    }
-}
-
-/// Puts a value into the place of another one: a text into its memory, if there is one.
-fn take(value: ValueRef<'_>, place: &mut Value) {
-    match (value, place) {
-        (ValueRef::Text(text), Value::Text(there)) => {
-            there.clear();
-            there.push_str(text);
-        }
-        (ValueRef::Bytes(bytes), Value::Bytes(there)) => {
-            there.clear();
-            there.extend_from_slice(bytes);
-        }
-        (value, place) => *place = value.to_value(),
     }
 }
 

@@ -113,7 +113,7 @@ impl<'a> Planning<'a> {
         access: Access,
     ) -> Result<Relation, SqlError> {
         let name = crate::names::of_public(name)?;
-        let relation = match Relation::named(self.source, &name) {
+        let mut relation = match Relation::named(self.source, &name) {
             Err(error) if error.code == code::UNKNOWN_TABLE && access > Access::Read => {
                 return Err(match view_named(self.source, &name)? {
                     Some(_) => SqlError::new(
@@ -129,6 +129,9 @@ impl<'a> Planning<'a> {
         self.queries.rights.check(&relation.name, access)?;
         if access > Access::Read {
             crate::keyspace::check(self.source, &relation.name)?;
+        }
+        if self.source.knows_counts() {
+            relation.rows = Some(self.source.count(relation.number)?);
         }
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);

@@ -2,18 +2,17 @@
 
 use super::access::Path;
 use super::collect::Collector;
+use super::groups::Groups;
 use super::tree::{Input, SelectPlan};
-use crate::aggregate::{Accumulator, Aggregate, AggregateKind, Grouping, key_of};
+use crate::aggregate::AggregateKind;
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::expression::Kept;
-use crate::memory::{Memory, WRITTEN};
 use crate::rows::EachRow;
 use crate::rows::{InputRow, Values};
 use crate::rows::{Table, each_of};
 use crate::source::Source;
 use sardonyx::schema::Value;
-use std::collections::HashMap;
 
 fn whole(
     expression: Option<&crate::expression::Expr>,
@@ -214,7 +213,9 @@ impl SelectPlan {
                 if let Some(count) = self.counted(source, with)? {
                     collector.take(&Values(&[Value::Int(count.into())]))?;
                 } else {
-                    for row in self.groups(grouping, source, with)? {
+                    let mut groups = Groups::of(grouping, with);
+                    self.walk(source, with, &mut |row| groups.add(row, with))?;
+                    for row in groups.rows()? {
                         let holds = match &self.having {
                             Some(having) => having.holds(&Values(&row), with)?,
                             None => true,
@@ -257,78 +258,5 @@ impl SelectPlan {
             },
             _ => Ok(None),
         }
-    }
-
-    fn groups(
-        &self,
-        grouping: &Grouping,
-        source: &dyn Source,
-        with: &Environment<'_>,
-    ) -> Result<Vec<Vec<Value>>, SqlError> {
-        let mut groups: Vec<(Vec<Value>, Vec<Accumulator>)> = Vec::new();
-        let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
-        let mut memory = with.memory();
-        let fresh = || grouping.aggregates.iter().map(Accumulator::new).collect();
-        if grouping.keys.is_empty() {
-            // One group, of no rows, too.
-            groups.push((Vec::new(), fresh()));
-        }
-        let mut key = Vec::new();
-        self.walk(source, with, &mut |row| {
-            if grouping.keys.is_empty() {
-                for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[0].1) {
-                    add(accumulator, of, row, with, &mut memory)?;
-                }
-                return Ok(true);
-            }
-            key.clear();
-            for of in &grouping.identities {
-                key_of(of.evaluate(row, with)?.as_ref(), &mut key);
-            }
-            let place = match places.get(&key) {
-                Some(place) => *place,
-                None => {
-                    let mut values = Vec::with_capacity(grouping.keys.len());
-                    for of in &grouping.keys {
-                        values.push(of.expr.evaluate(row, with)?.into_value());
-                    }
-                    memory.take(&values)?;
-                    groups.push((values, fresh()));
-                    places.insert(key.clone(), groups.len() - 1);
-                    groups.len() - 1
-                }
-            };
-            for (of, accumulator) in grouping.aggregates.iter().zip(&mut groups[place].1) {
-                add(accumulator, of, row, with, &mut memory)?;
-            }
-            Ok(true)
-        })?;
-        let mut rows = Vec::with_capacity(groups.len());
-        for (mut values, accumulators) in groups {
-            for (of, accumulator) in grouping.aggregates.iter().zip(&accumulators) {
-                // What it has put together is written.
-                memory.reserve(accumulator.bytes().saturating_mul(WRITTEN))?;
-                values.push(accumulator.finish(of)?);
-            }
-            rows.push(values);
-        }
-        Ok(rows)
-    }
-}
-
-/// Gives a row to an aggregate, and counts what it keeps of it.
-#[inline]
-fn add(
-    accumulator: &mut Accumulator,
-    of: &Aggregate,
-    row: &dyn InputRow,
-    with: &Environment<'_>,
-    memory: &mut Memory<'_>,
-) -> Result<(), SqlError> {
-    let before = accumulator.bytes();
-    accumulator.add(of, row, with)?;
-    match accumulator.bytes() - before {
-        0 => Ok(()),
-        bytes => memory.take_bytes(bytes),
     }
 }

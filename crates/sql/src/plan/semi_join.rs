@@ -43,7 +43,7 @@ pub(crate) struct SemiJoin {
 }
 
 /// True if an expression asks for a value of the rows around.
-fn asks(expr: &Expr) -> bool {
+pub(super) fn asks(expr: &Expr) -> bool {
     expr.any(&|part| matches!(part, Expr::Outer(_)))
 }
 
@@ -57,16 +57,16 @@ fn is_volatile(expr: &Expr) -> bool {
 
 /// The parts of a subquery's condition.
 #[derive(Default)]
-struct Parts {
+pub(super) struct Parts {
     /// Of its own rows only.
-    own: Vec<Expr>,
+    pub own: Vec<Expr>,
     /// Of its own rows, and what they equal.
-    keys: Vec<(Expr, Expr)>,
-    both: Vec<Expr>,
+    pub keys: Vec<(Expr, Expr)>,
+    pub both: Vec<Expr>,
 }
 
 impl Parts {
-    fn of(condition: Option<&Expr>) -> Option<Parts> {
+    pub fn of(condition: Option<&Expr>) -> Option<Parts> {
         let mut parts = Parts::default();
         for part in parts_of(condition.cloned()) {
             if is_volatile(&part) {
@@ -183,7 +183,7 @@ impl SemiJoin {
         let kept = reading.kept;
         match kept.progress(number) {
             Progress::Read(rows) => return Ok(Some(rows)),
-            Progress::TooLarge => return Ok(None),
+            Progress::NotKept => return Ok(None),
             Progress::Asked(before) if before < ASKED_BEFORE => {
                 kept.set_progress(number, Progress::Asked(before + 1));
                 return Ok(None);
@@ -197,7 +197,7 @@ impl SemiJoin {
                 Ok(Some(rows))
             }
             Err(error) if error.code == code::OUT_OF_MEMORY => {
-                kept.set_progress(number, Progress::TooLarge);
+                kept.set_progress(number, Progress::NotKept);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -306,7 +306,7 @@ impl SemiJoin {
     }
 }
 
-fn unnamed(expr: Expr) -> Item {
+pub(super) fn unnamed(expr: Expr) -> Item {
     Item {
         // Nobody is told its type or its name.
         typed: Typed::new(expr, SqlType::Void),
@@ -358,7 +358,7 @@ impl SemiRows {
 
 impl FromNode {
     /// The same once more, if it asks for nothing of the rows around.
-    fn by_itself(&self) -> Option<FromNode> {
+    pub(super) fn by_itself(&self) -> Option<FromNode> {
         match self {
             FromNode::Leaf(table, places) => {
                 Some(FromNode::Leaf(table.by_itself()?, places.clone()))
@@ -452,12 +452,12 @@ impl Access {
 }
 
 impl Kept {
-    fn progress(&self, number: usize) -> Progress {
+    fn progress(&self, number: usize) -> Progress<SemiRows> {
         let progress = self.semi_joins.borrow();
         progress.get(&number).cloned().unwrap_or(Progress::Asked(0))
     }
 
-    fn set_progress(&self, number: usize, progress: Progress) {
+    fn set_progress(&self, number: usize, progress: Progress<SemiRows>) {
         self.semi_joins.borrow_mut().insert(number, progress);
     }
 }

@@ -8,6 +8,7 @@
 //! Source: SQL:2016, part 2, 7.19 (table value constructors and subqueries), 8.9 (quantified comparisons).
 
 use super::draft::Draft;
+use super::keyed_values::KeyedValues;
 use super::semi_join::SemiJoin;
 use super::tree::{SelectPlan, SharedQuery};
 use crate::error::{SqlError, code};
@@ -44,6 +45,8 @@ pub(crate) struct PlannedQuery {
     pub plan: SelectPlan,
     /// The way to find its rows by a hash, if there is one.
     pub semi_join: Option<SemiJoin>,
+    /// The way to find its value so.
+    pub keyed_values: Option<KeyedValues>,
 }
 
 impl PlannedQuery {
@@ -69,17 +72,24 @@ impl Drafted for Draft {
     fn planned(self: Box<Self>, question: &Question, asks: bool) -> Arc<dyn InnerQuery> {
         let mut draft = *self;
         // One that asks for nothing is run once for a statement.
-        let semi_join = match asks {
-            true => SemiJoin::of(&draft, question),
-            false => None,
+        let (semi_join, keyed_values) = match asks {
+            true => (
+                SemiJoin::of(&draft, question),
+                KeyedValues::of(&draft, question),
+            ),
+            false => (None, None),
         };
         if *question == Question::Exists {
             draft.only_exists();
         }
         let plan = draft.finish();
         // An index finds the few rows that are asked for.
-        let semi_join = semi_join.filter(|_| !plan.input.is_found_by_asking());
-        Arc::new(PlannedQuery { plan, semi_join })
+        let has_few = plan.input.is_found_by_asking();
+        Arc::new(PlannedQuery {
+            plan,
+            semi_join: semi_join.filter(|_| !has_few),
+            keyed_values: keyed_values.filter(|_| !has_few),
+        })
     }
 }
 
@@ -140,6 +150,12 @@ impl Asking<'_> {
                     let left = self.left(row, with)?;
                     let truth = semi_join.truth(&rows, left, &inside)?;
                     return Ok(truth.map_or(Value::Null, Value::Bool));
+                }
+                if let Some(keyed_values) = &self.query.keyed_values
+                    && let Some(value) =
+                        keyed_values.value(self.subquery.number, &reading, &inside)?
+                {
+                    return Ok(value);
                 }
                 self.kept_answer(reading, arguments.clone(), with)?
             }

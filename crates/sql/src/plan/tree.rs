@@ -100,6 +100,9 @@ pub(crate) struct JoinStep {
     pub right: JoinNode,
     /// The places of the right side that are read.
     pub kept: Vec<usize>,
+    /// Of an inner join whose sides were exchanged, the places of the left side that are read: if the right one takes too
+    /// much memory the left one is kept instead.
+    pub other: Option<Vec<usize>>,
     pub kind: JoinKind,
     /// Equal values: of the left side, and of the right one.
     pub keys: Vec<(Expr, Expr)>,
@@ -107,6 +110,8 @@ pub(crate) struct JoinStep {
     pub condition: Option<Expr>,
     /// Whether the right side is read for each row of the left one.
     pub is_lateral: bool,
+    /// How many rows are to be expected.
+    pub expected: f64,
 }
 
 /// How two sides are joined.

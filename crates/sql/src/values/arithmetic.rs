@@ -86,7 +86,7 @@ pub(crate) fn calculate(
     left: ValueRef<'_>,
     right: ValueRef<'_>,
 ) -> Result<Value, SqlError> {
-    if left == ValueRef::Null || right == ValueRef::Null {
+    if matches!(left, ValueRef::Null) || matches!(right, ValueRef::Null) {
         return Ok(Value::Null);
     }
     match operation {
@@ -272,7 +272,10 @@ fn decimals(
 }
 
 fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
-    let product = a.checked_mul(b);
+    let product = match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    };
     match product {
         Some(product) if x + y <= 38 => Some((product, x + y)),
         // Zeros at the ends take no digits.
@@ -286,6 +289,13 @@ fn multiply(a: i128, x: u8, b: i128, y: u8) -> Option<(i128, u8)> {
 
 /// Without zeros behind the point.
 pub(crate) fn without_zeros(mut units: i128, mut scale: u8) -> (i128, u8) {
+    if let Ok(mut short) = i64::try_from(units) {
+        while scale > 0 && short % 10 == 0 {
+            short /= 10;
+            scale -= 1;
+        }
+        return (short.into(), scale);
+    }
     while scale > 0 && units % 10 == 0 {
         units /= 10;
         scale -= 1;

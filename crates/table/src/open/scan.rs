@@ -6,7 +6,7 @@ use super::{Known, OpenRow, OpenRows};
 use crate::rows::SnapshotScan;
 use sardonyx_base::error::Error;
 use sardonyx_rows::key::KeyBytes;
-use sardonyx_rows::read::{ScanPlace, ScanRows};
+use sardonyx_rows::read::{EachRow, ScanPlace, ScanRows};
 use sardonyx_rows::{RowRef, TableError};
 use sardonyx_storage::store::PageSnapshot;
 use std::collections::btree_map;
@@ -106,6 +106,41 @@ impl<'r> ScanRows for OpenScan<'r> {
     /// It is read to its end.
     fn place(&self) -> Option<ScanPlace> {
         None
+    }
+
+    fn walk<E: From<Error>>(&mut self, each: &mut impl EachRow<E>) -> Result<bool, E> {
+        if self.own.is_some() {
+            for row in self.by_ref() {
+                if !each.take(&row?)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        if let Some(error) = self.refused.take() {
+            self.frozen = None;
+            return Err(Error::from(error).into());
+        }
+        // No row is to be looked for among the transaction's own: none is kept beyond its turn.
+        while let Some(scan) = &mut self.frozen {
+            match scan.next_in_page() {
+                Some(Ok(row)) => {
+                    self.extent.front += 1;
+                    if !each.take(&OpenRow::frozen(row))? {
+                        return Ok(false);
+                    }
+                }
+                Some(Err(ended)) => {
+                    self.frozen = None;
+                    return Err(Error::from(TableError::from(ended)).into());
+                }
+                None => {
+                    self.extent.all = true;
+                    self.frozen = None;
+                }
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::snapshot::{FrozenTable, SpaceSnapshot};
 use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_rows::layout::PageLayout;
-use sardonyx_rows::read::{CountedRows, ReadRows, ScanPlace, ScanRows};
+use sardonyx_rows::read::{CountedRows, EachRow, ReadRows, ScanPlace, ScanRows};
 use sardonyx_rows::schema::{Schema, Value};
 use sardonyx_rows::{AnyRow, Found, KeyValues, RowForm, RowRef, Rows, TableError};
 use sardonyx_storage::catalogue::Definition;
@@ -263,8 +263,14 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
             }
             let page = self.page(self.place.page())?;
             let (table, pages) = (self.table.state, &self.table.snapshot.rows);
-            match pages.read(page.address(), PAGE_SIZE, &mut self.buffer) {
-                Ok(content) if PageLayout::has_rows(content) => {
+            // A page of values is not copied.
+            let content = match pages.word(PageLayout::table_word(page)) {
+                Ok(word) if !PageLayout::is_of_rows(word) => Ok(&[][..]),
+                Ok(_) => pages.read(page.address(), PAGE_SIZE, &mut self.buffer),
+                Err(error) => Err(error),
+            };
+            match content {
+                Ok(content) if !content.is_empty() => {
                     let layout = table.layout_of(content);
                     let occupied = layout.occupied(content);
                     self.waiting
@@ -305,6 +311,32 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
     }
 }
 
+impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
+    /// The next row, borrowed from the copy of its page that the scan has.
+    #[inline]
+    pub(crate) fn next_in_page(
+        &mut self,
+    ) -> Option<Result<RowRef<'_, PageSnapshot>, SnapshotEnded>> {
+        let address = match self.next_address()? {
+            Ok(address) => address,
+            Err(ended) => return Some(Err(ended)),
+        };
+        let Table {
+            snapshot,
+            state,
+            name,
+        } = self.table;
+        let (pages, schema) = (&snapshot.rows, &state.schema);
+        Some(Ok(RowRef::in_page(
+            pages,
+            schema,
+            name,
+            address,
+            &self.buffer,
+        )))
+    }
+}
+
 impl<'a, T: RowForm<'a, PageSnapshot>> Iterator for SnapshotScan<'a, T> {
     type Item = Result<T::Item, Error>;
 
@@ -318,6 +350,16 @@ impl<'a, T: RowForm<'a, PageSnapshot>> ScanRows for SnapshotScan<'a, T> {
 
     fn place(&self) -> Option<ScanPlace> {
         Some(self.place)
+    }
+
+    fn walk<E: From<Error>>(&mut self, each: &mut impl EachRow<E>) -> Result<bool, E> {
+        while let Some(row) = self.next_in_page() {
+            let row = row.map_err(TableError::from).map_err(Error::from)?;
+            if !each.take(&row)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -1,0 +1,105 @@
+//! How many rows are to be expected of the parts of a query, roughly: from how many the tables have as it is planned, and by
+//! rules of thumb for what conditions leave of them. Only the order of joins hangs on it.
+
+use super::access::{Access, Path};
+use super::tree::{Input, JoinNode, SelectPlan};
+use crate::expression::{Comparison, Expr};
+use sardonyx::schema::Value;
+
+/// What is expected of a table whose size is not known.
+const UNKNOWN: f64 = 1_000.0;
+/// How many rows an index finds of a value.
+const FOUND: f64 = 20.0;
+
+/// The share of rows that meet a condition.
+fn share_of(condition: &Expr) -> f64 {
+    match condition {
+        Expr::And(parts) => parts.iter().map(share_of).product(),
+        Expr::Or(parts) => parts.iter().map(share_of).sum::<f64>().min(0.9),
+        Expr::Not(part) => (1.0 - share_of(part)).max(0.05),
+        Expr::Compare(Comparison::Equal, _) => 0.04,
+        Expr::Compare(Comparison::Unequal, _) => 0.95,
+        Expr::Compare(..) => 0.4,
+        Expr::In(_, list) => (0.04 * list.count().unwrap_or(5) as f64).min(0.5),
+        Expr::Like(_) => 0.08,
+        Expr::IsNull(_) => 0.1,
+        Expr::Literal(Value::Bool(true)) => 1.0,
+        _ => 0.33,
+    }
+}
+
+/// What a condition leaves of so many rows.
+pub(super) fn left_of(rows: f64, condition: Option<&Expr>) -> f64 {
+    rows * condition.map_or(1.0, share_of)
+}
+
+impl Access {
+    fn expected(&self) -> f64 {
+        let rows = self.rows.map_or(UNKNOWN, |rows| rows as f64);
+        match &self.path {
+            Path::Scan => rows,
+            Path::Key(path) => {
+                let counts = path.key.iter().map(|column| column.sought.count() as f64);
+                counts.product::<f64>().min(rows)
+            }
+            Path::Range(path) => {
+                let equal = path.equal.iter();
+                let values: f64 = equal.map(|column| column.sought.count() as f64).product();
+                let bounds = [&path.lower, &path.upper].into_iter().flatten();
+                let rows = match path.equal.is_empty() {
+                    true => rows,
+                    false => rows.min(FOUND * values),
+                };
+                rows * 0.4_f64.powi(bounds.count() as i32)
+            }
+            Path::Union(_) => rows * 0.1,
+        }
+    }
+}
+
+impl Input {
+    fn expected(&self) -> f64 {
+        match self {
+            Input::Nothing => 1.0,
+            Input::Table(access) => access.expected(),
+            Input::Join(join) => join.root.expected(),
+            Input::Rows(rows) => rows.len() as f64,
+            Input::Derived(plan) | Input::Lateral(plan, _) => plan.expected(),
+            Input::Shared(shared) => shared.plan.expected(),
+            Input::Sets(sets) => {
+                let rest = sets.rest.iter().map(|(_, plan)| plan.expected());
+                sets.first.expected() + rest.sum::<f64>()
+            }
+            Input::Windowed(windowed) => windowed.plan.expected(),
+            Input::Expanded(expansion) => expansion.plan.expected() * 10.0,
+            Input::Virtual(..) | Input::Series(_) | Input::Recursion(_) | Input::LastRound(_) => {
+                UNKNOWN
+            }
+        }
+    }
+}
+
+impl SelectPlan {
+    fn expected(&self) -> f64 {
+        let rows = left_of(self.input.expected(), self.filter.as_ref());
+        let rows = match &self.grouping {
+            Some(grouping) if grouping.keys.is_empty() => 1.0,
+            Some(_) => left_of(rows * 0.2, self.having.as_ref()),
+            None => rows,
+        };
+        match &self.limit {
+            Some(Expr::Literal(Value::Int(most))) => rows.min(*most as f64),
+            _ => rows,
+        }
+    }
+}
+
+impl JoinNode {
+    /// How many rows are to be expected of it.
+    pub fn expected(&self) -> f64 {
+        match self {
+            JoinNode::Side(side) => left_of(side.input.expected(), side.filter.as_ref()),
+            JoinNode::Join(step) => step.expected,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Groups on their way: rows are told apart by a hash of their keys, and given to the aggregates of their group.
+//!
+//! Source: hash aggregation, as in every textbook.
+
+use crate::aggregate::{Accumulator, Aggregate, Grouping};
+use crate::error::SqlError;
+use crate::expression::{Environment, are_same};
+use crate::hashing::{HashTable, hash_of, hashed};
+use crate::memory::{Memory, WRITTEN};
+use crate::rows::{InputRow, put};
+use sardonyx::schema::Value;
+
+/// The groups that rows were put into so far.
+pub(super) struct Groups<'g, 'm> {
+    grouping: &'g Grouping,
+    /// By the hashes of what tells groups apart.
+    table: HashTable,
+    /// The keys of each group, one group after another.
+    keys: Vec<Value>,
+    /// What tells groups apart, where that is not the first keys themselves.
+    identities: Vec<Value>,
+    are_keys: bool,
+    /// The aggregates of each group.
+    accumulators: Vec<Accumulator>,
+    /// What tells the row apart that is taken.
+    own: Vec<Value>,
+    memory: Memory<'m>,
+}
+
+impl<'g, 'm> Groups<'g, 'm> {
+    /// None yet; without keys one, of no rows.
+    pub fn of(grouping: &'g Grouping, with: &Environment<'m>) -> Self {
+        let keys = grouping.keys.iter().map(|key| &key.expr);
+        let mut groups = Groups {
+            table: HashTable::default(),
+            keys: Vec::new(),
+            identities: Vec::new(),
+            are_keys: grouping
+                .identities
+                .iter()
+                .eq(keys.take(grouping.identities.len())),
+            accumulators: Vec::new(),
+            own: vec![Value::Null; grouping.identities.len()],
+            memory: with.memory(),
+            grouping,
+        };
+        if grouping.keys.is_empty() {
+            groups.begin();
+        }
+        groups
+    }
+
+    fn begin(&mut self) {
+        let fresh = self.grouping.aggregates.iter().map(Accumulator::new);
+        self.accumulators.extend(fresh);
+    }
+
+    /// Adds a row. More are wanted always.
+    ///
+    /// # Errors
+    /// What cannot be computed; `53200` if the groups take too much memory.
+    pub fn add(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<bool, SqlError> {
+        let group = match self.grouping.keys.is_empty() {
+            true => 0,
+            false => self.group_of(row, with)?,
+        };
+        let aggregates = &self.grouping.aggregates;
+        let first = group * aggregates.len();
+        for (of, accumulator) in aggregates.iter().zip(&mut self.accumulators[first..]) {
+            add(accumulator, of, row, with, &mut self.memory)?;
+        }
+        Ok(true)
+    }
+
+    /// The number of a row's group, which is a new one if there is none.
+    fn group_of(&mut self, row: &dyn InputRow, with: &Environment<'_>) -> Result<usize, SqlError> {
+        let mut hash = 0;
+        for (of, own) in self.grouping.identities.iter().zip(&mut self.own) {
+            let value = of.evaluate(row, with)?;
+            hash = hashed(hash, hash_of(value.as_ref()));
+            put(value.as_ref(), own);
+        }
+        let width = self.own.len();
+        let (there, stride) = match self.are_keys {
+            true => (&self.keys, self.grouping.keys.len()),
+            false => (&self.identities, width),
+        };
+        let is_it = |group: &usize| {
+            let mut pairs = there[group * stride..][..width].iter().zip(&self.own);
+            pairs.all(|(there, own)| are_same(there.as_ref(), own.as_ref()))
+        };
+        let found = self.table.found(hash).find(is_it);
+        match found {
+            Some(group) => Ok(group),
+            None => self.begin_for(row, hash, with),
+        }
+    }
+
+    fn begin_for(
+        &mut self,
+        row: &dyn InputRow,
+        hash: u64,
+        with: &Environment<'_>,
+    ) -> Result<usize, SqlError> {
+        let group = self.table.count();
+        let keys = self.keys.len();
+        let mut rest = &self.grouping.keys[..];
+        match self.are_keys {
+            true => {
+                self.keys.extend(self.own.iter().cloned());
+                rest = &rest[self.own.len()..];
+            }
+            false => {
+                self.memory.take(&self.own)?;
+                self.identities.extend(self.own.iter().cloned());
+            }
+        }
+        for key in rest {
+            self.keys.push(key.expr.evaluate(row, with)?.into_value());
+        }
+        self.memory.take(&self.keys[keys..])?;
+        self.memory.take_bytes(HashTable::PLACE_BYTES)?;
+        self.table.push(hash);
+        self.begin();
+        Ok(group)
+    }
+
+    /// The rows of the groups: keys, then the values of the aggregates.
+    ///
+    /// # Errors
+    /// A value out of range; `53200` if there is no memory for what was put together.
+    pub fn rows(mut self) -> Result<Vec<Vec<Value>>, SqlError> {
+        let (width, aggregates) = (self.grouping.keys.len(), &self.grouping.aggregates);
+        let count = match width {
+            0 => 1,
+            _ => self.table.count(),
+        };
+        let mut rows = Vec::with_capacity(count);
+        let mut keys = self.keys.into_iter();
+        for group in 0..count {
+            let mut values = Vec::with_capacity(width + aggregates.len());
+            values.extend(keys.by_ref().take(width));
+            let first = group * aggregates.len();
+            for (of, accumulator) in aggregates.iter().zip(&self.accumulators[first..]) {
+                // What it has put together is written.
+                let bytes = accumulator.bytes().saturating_mul(WRITTEN);
+                self.memory.reserve(bytes)?;
+                values.push(accumulator.finish(of)?);
+            }
+            rows.push(values);
+        }
+        Ok(rows)
+    }
+}
+
+/// Gives a row to an aggregate, and counts what it keeps of it.
+#[inline]
+fn add(
+    accumulator: &mut Accumulator,
+    of: &Aggregate,
+    row: &dyn InputRow,
+    with: &Environment<'_>,
+    memory: &mut Memory<'_>,
+) -> Result<(), SqlError> {
+    let before = accumulator.bytes();
+    accumulator.add(of, row, with)?;
+    match accumulator.bytes() - before {
+        0 => Ok(()),
+        bytes => memory.take_bytes(bytes),
+    }
+}
