@@ -49,6 +49,12 @@ pub trait ReadRows {
         true
     }
 
+    /// About how many rows a table has, where that is known without looking at them: to ask for it is no read of the state,
+    /// on which the outcome of a transaction may hang.
+    fn rows_about(&self, _table: u16) -> Option<u64> {
+        None
+    }
+
     /// The row with this key: the values of the primary key's columns, in its order.
     ///
     /// # Errors
@@ -108,6 +114,11 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
     #[inline]
     fn knows_counts(&self) -> bool {
         (**self).knows_counts()
+    }
+
+    #[inline]
+    fn rows_about(&self, table: u16) -> Option<u64> {
+        (**self).rows_about(table)
     }
 
     #[inline]

@@ -48,6 +48,9 @@ pub(crate) trait Source {
     /// Whether that is known without looking at the rows.
     fn knows_counts(&self) -> bool;
 
+    /// About how many rows a table has, where that is known; to ask for it is no read.
+    fn rows_about(&self, number: u16) -> Option<u64>;
+
     /// The row with a key, if there is one.
     ///
     /// # Errors
@@ -125,6 +128,10 @@ impl<S: ReadRows> Source for S {
 
     fn knows_counts(&self) -> bool {
         ReadRows::knows_counts(self)
+    }
+
+    fn rows_about(&self, number: u16) -> Option<u64> {
+        ReadRows::rows_about(self, number)
     }
 
     fn point(&self, number: u16, key: &[Value], each: EachRow<'_>) -> Result<(), SqlError> {

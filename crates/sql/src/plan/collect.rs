@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::expression::in_order;
 use crate::expression::{Environment, Expr};
 use crate::memory::Memory;
-use crate::rows::InputRow;
+use crate::rows::{InputRow, put};
 use sardonyx::schema::{Value, ValueRef};
 use std::collections::HashSet;
 
@@ -40,6 +40,8 @@ pub(crate) struct Collector<'p, 'e> {
     late: Late,
     /// Rows that OFFSET leaves out are computed: they may fail, or call volatile functions.
     computes_skipped: bool,
+    /// The keys of the row that is looked at.
+    keys: Vec<Value>,
     /// The row that is made.
     values: Vec<Value>,
     sink: RowSink<'p>,
@@ -66,6 +68,7 @@ impl<'p, 'e> Collector<'p, 'e> {
             last: None,
             late: Late::of(plan),
             computes_skipped: plan.output.computes(),
+            keys: Vec::new(),
             values: Vec::with_capacity(plan.output.width()),
             sink,
         }
@@ -130,13 +133,16 @@ impl<'p, 'e> Collector<'p, 'e> {
     }
 
     fn take_to_sort(&mut self, row: &dyn InputRow) -> Result<bool, SqlError> {
-        let mut keys = Vec::with_capacity(self.plan.sort.len());
-        for key in &self.plan.sort {
-            keys.push(key.expression.evaluate(row, self.with)?.into_value());
+        // The memory of a row's keys that was not wanted.
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.resize(self.plan.sort.len(), Value::Null);
+        for (key, place) in self.plan.sort.iter().zip(&mut keys) {
+            put(key.expression.evaluate(row, self.with)?.as_ref(), place);
         }
         if let Some(last) = &self.last
             && in_order(&self.plan.sort, &keys, last).is_ge()
         {
+            self.keys = keys;
             return Ok(true);
         }
         self.values.clear();

@@ -11,6 +11,7 @@ use super::draft::{FromNode, FromTable};
 use super::expected::left_of;
 use super::factoring::implied;
 use super::join::{FEW, Lookup, equal_sides_of, is_within, keys_of, plan_node, take_within};
+use super::subquery::PlannedQuery;
 use super::tree::{JoinKind, JoinNode, JoinStep};
 use crate::expression::Expr;
 use crate::relation::Relation;
@@ -118,6 +119,9 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
     // What is asked for must stand before who asks.
     let is_movable = !factors.iter().any(FromNode::is_lateral);
     add_implied(&factors, parts);
+    let (late, own): (Vec<Expr>, Vec<Expr>) =
+        std::mem::take(parts).into_iter().partition(asks_an_index);
+    *parts = own;
     let mut rest = Vec::with_capacity(factors.len());
     for factor in factors {
         let (places, is_lateral) = (factor.places(), factor.is_lateral());
@@ -161,7 +165,22 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
         let expected = expected[next].0;
         joined = joined.with(rest.remove(next), expected, is_movable, parts);
     }
+    // What is left of the rows is asked.
+    parts.extend(late);
     joined.node
+}
+
+/// True of a condition that reads rows by an index for each row of which it is asked: that takes longer than to join it.
+fn asks_an_index(part: &Expr) -> bool {
+    let asked = match part {
+        Expr::Not(inner) => inner,
+        other => other,
+    };
+    let Expr::Subquery(subquery) = asked else {
+        return false;
+    };
+    let is_of_rows = !subquery.arguments.iter().all(Expr::is_constant);
+    is_of_rows && PlannedQuery::of(subquery).is_some_and(|query| query.semi_join.is_none())
 }
 
 impl Joined {

@@ -130,9 +130,7 @@ impl<'a> Planning<'a> {
         if access > Access::Read {
             crate::keyspace::check(self.source, &relation.name)?;
         }
-        if self.source.knows_counts() {
-            relation.rows = Some(self.source.count(relation.number)?);
-        }
+        relation.rows = self.source.rows_about(relation.number);
         let table = (relation.number, relation.schema.clone());
         self.queries.tables.push(table);
         Ok(relation)

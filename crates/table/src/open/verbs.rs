@@ -42,6 +42,10 @@ impl ReadRows for OpenRows {
         Ok(before.saturating_add_signed(more))
     }
 
+    fn rows_about(&self, table: u16) -> Option<u64> {
+        self.snapshot.rows_in(table).ok()
+    }
+
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<OpenRow<'_>>, Error> {
         let known = self.known(table)?;
         let values: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();

@@ -121,6 +121,10 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
         Ok(self.frozen(table)?.state.len)
     }
 
+    fn rows_about(&self, table: u16) -> Option<u64> {
+        self.rows_in(table).ok()
+    }
+
     fn get_row(
         &self,
         table: u16,

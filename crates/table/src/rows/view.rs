@@ -90,6 +90,10 @@ impl<'a> ReadRows for View<'a> {
         Ok(self.table_state(table)?.len())
     }
 
+    fn rows_about(&self, table: u16) -> Option<u64> {
+        Some(self.state_of(table)?.len())
+    }
+
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let state = self.table_state(table)?;
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
@@ -138,6 +142,10 @@ impl ReadRows for Transaction<'_> {
 
     fn count_rows(&self, table: u16) -> Result<u64, Error> {
         self.view().count_rows(table)
+    }
+
+    fn rows_about(&self, table: u16) -> Option<u64> {
+        self.view().rows_about(table)
     }
 
     fn get_row(&self, table: u16, key: &[Value]) -> Result<Option<RowRef<'_>>, Error> {

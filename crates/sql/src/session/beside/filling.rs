@@ -165,6 +165,10 @@ impl Source for Filling<'_> {
         Source::knows_counts(&self.source())
     }
 
+    fn rows_about(&self, number: u16) -> Option<u64> {
+        Source::rows_about(&self.source(), number)
+    }
+
     fn has_schema(&self, number: u16, schema: &Arc<Schema>) -> bool {
         Source::has_schema(&self.source(), number, schema)
     }
