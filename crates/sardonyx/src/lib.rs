@@ -203,7 +203,7 @@ pub mod reports {
 /// Rows: by their columns' names, by indexes, and the traits of all states and transactions that have rows.
 pub mod rows {
     pub use sardonyx_rows::{
-        AnyRow, CountedRows, DefineRows, OneRow, ReadIndex, ReadRow, ReadRows, RecordMut,
+        AnyRow, CountedRows, DefineRows, EachRow, OneRow, ReadIndex, ReadRow, ReadRows, RecordMut,
         RecordRow, RecordRows, RecordsOf, RowRef, RowWriter, Rows, ScanRows, WriteRows,
     };
     pub use sardonyx_table::{

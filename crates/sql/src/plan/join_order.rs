@@ -119,7 +119,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
     // What is asked for must stand before who asks.
     let is_movable = !factors.iter().any(FromNode::is_lateral);
     add_implied(&factors, parts);
-    let (late, own): (Vec<Expr>, Vec<Expr>) =
+    let (mut late, own): (Vec<Expr>, Vec<Expr>) =
         std::mem::take(parts).into_iter().partition(asks_an_index);
     *parts = own;
     let mut rest = Vec::with_capacity(factors.len());
@@ -149,6 +149,10 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
         tables: first.stored.into_iter().collect(),
     };
     while !rest.is_empty() {
+        if rest.len() == 1 {
+            // They are asked of what all joins leave.
+            parts.append(&mut late);
+        }
         let expected: Vec<(f64, bool)> = rest
             .iter()
             .map(|factor| joined.expected_with(factor, parts))
@@ -165,8 +169,6 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
         let expected = expected[next].0;
         joined = joined.with(rest.remove(next), expected, is_movable, parts);
     }
-    // What is left of the rows is asked.
-    parts.extend(late);
     joined.node
 }
 
