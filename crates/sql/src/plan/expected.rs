@@ -2,6 +2,8 @@
 //! rules of thumb for what conditions leave of them. Only the order of joins hangs on it.
 
 use super::access::{Access, Path};
+use super::join::FEW;
+use super::join_order::NO_ROWS;
 use super::tree::{Input, JoinNode, SelectPlan};
 use crate::expression::{Comparison, Expr};
 use sardonyx::schema::Value;
@@ -98,7 +100,13 @@ impl JoinNode {
     /// How many rows are to be expected of it.
     pub fn expected(&self) -> f64 {
         match self {
-            JoinNode::Side(side) => left_of(side.input.expected(), side.filter.as_ref()),
+            JoinNode::Side(side) => {
+                let rows = left_of(side.input.expected(), side.filter.as_ref());
+                match self.rank() <= FEW {
+                    true => rows.min(NO_ROWS),
+                    false => rows,
+                }
+            }
             JoinNode::Join(step) => step.expected,
         }
     }

@@ -61,16 +61,21 @@ pub(super) fn take_within(parts: &mut Vec<Expr>, places: &Places) -> Vec<Expr> {
     within
 }
 
-/// Compiles a join. Returns what is still to be tested of whole rows.
-pub(crate) fn plan_join(node: FromNode, condition: Option<Expr>) -> (JoinPlan, Option<Expr>) {
+/// Compiles a join, in the order of the tables' sizes or in that in which they are named. Returns what is still to be
+/// tested of whole rows.
+pub(crate) fn plan_join(
+    node: FromNode,
+    condition: Option<Expr>,
+    by_size: bool,
+) -> (JoinPlan, Option<Expr>) {
     let mut parts = parts_of(condition);
     let width = node.places().end;
-    let root = plan_node(node, &mut parts);
+    let root = plan_node(node, &mut parts, by_size);
     (JoinPlan { root, width }, all_of(parts))
 }
 
 /// Compiles a part of `FROM`, and takes those conditions that it tests.
-pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
+pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>, by_size: bool) -> JoinNode {
     match node {
         FromNode::Leaf(table, places) => {
             let local = take_within(parts, std::slice::from_ref(&places));
@@ -79,9 +84,9 @@ pub(super) fn plan_node(node: FromNode, parts: &mut Vec<Expr>) -> JoinNode {
         FromNode::Join(join) if join.kind == JoinKind::Inner => {
             let mut factors = Vec::new();
             flatten(FromNode::Join(join), &mut factors, parts);
-            plan_inner(factors, parts)
+            plan_inner(factors, parts, by_size)
         }
-        FromNode::Join(join) => JoinNode::Join(Box::new(plan_outer(*join, parts))),
+        FromNode::Join(join) => JoinNode::Join(Box::new(plan_outer(*join, parts, by_size))),
     }
 }
 
@@ -199,21 +204,24 @@ impl JoinNode {
     }
 }
 
-fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>) -> JoinStep {
+fn plan_outer(join: FromJoin, parts: &mut Vec<Expr>, by_size: bool) -> JoinStep {
     let (left_places, right_places) = ([join.left.places()], [join.right.places()]);
     let is_lateral = join.right.is_lateral();
     let mut on = parts_of(join.on);
     let lookup = Lookup::of(&join.right, &on);
     let mut none = Vec::new();
     let (left, right) = match join.kind {
-        JoinKind::Left => (plan_node(join.left, parts), plan_node(join.right, &mut on)),
+        JoinKind::Left => (
+            plan_node(join.left, parts, by_size),
+            plan_node(join.right, &mut on, by_size),
+        ),
         JoinKind::Right => {
-            let left = plan_node(join.left, &mut on);
-            (left, plan_node(join.right, parts))
+            let left = plan_node(join.left, &mut on, by_size);
+            (left, plan_node(join.right, parts, by_size))
         }
         JoinKind::Inner | JoinKind::Full => (
-            plan_node(join.left, &mut none),
-            plan_node(join.right, &mut none),
+            plan_node(join.left, &mut none, by_size),
+            plan_node(join.right, &mut none, by_size),
         ),
     };
     let (mut keys, condition) = keys_of(on, &left_places, &right_places, is_lateral);

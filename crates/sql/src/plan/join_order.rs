@@ -3,7 +3,8 @@
 //! a hash, and the other one walked.
 //!
 //! Sizes that are as good as none say nothing: then it is the order in which the statement names the tables, those first
-//! that a key, an index or a condition finds few rows of.
+//! that a key, an index or a condition finds few rows of. So it is always where the rows of a join are changed: of several
+//! rows that go with one, the first is used.
 //!
 //! Source: the greedy order of joins, as in every textbook.
 
@@ -18,7 +19,7 @@ use crate::relation::Relation;
 use std::ops::Range;
 
 /// Fewer rows are not told apart: what is done with them takes no time.
-const NO_ROWS: f64 = 100.0;
+pub(super) const NO_ROWS: f64 = 100.0;
 
 /// One of the things that are joined.
 struct Factor {
@@ -104,8 +105,11 @@ impl Joined {
 }
 
 /// What is expected, as far as it matters.
-fn rounded(rows: f64) -> f64 {
-    rows.max(NO_ROWS)
+fn rounded(rows: f64, by_size: bool) -> f64 {
+    match by_size {
+        true => rows.max(NO_ROWS),
+        false => NO_ROWS,
+    }
 }
 
 /// The number of the first one of which the least is to be expected.
@@ -115,7 +119,7 @@ fn least(expected: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
 }
 
 /// Compiles inner joins of some things, and takes those conditions that they test.
-pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinNode {
+pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>, by_size: bool) -> JoinNode {
     // What is asked for must stand before who asks.
     let is_movable = !factors.iter().any(FromNode::is_lateral);
     add_implied(&factors, parts);
@@ -127,7 +131,7 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
         let (places, is_lateral) = (factor.places(), factor.is_lateral());
         let (lookup, stored) = (Lookup::of(&factor, parts), Stored::of(&factor));
         rest.push(Factor {
-            node: plan_node(factor, parts),
+            node: plan_node(factor, parts, by_size),
             places,
             is_lateral,
             lookup,
@@ -136,7 +140,12 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
     }
     let first = match is_movable {
         true => (0..rest.len()).min_by(|a, b| {
-            let of = |at: usize| (rounded(rest[at].node.expected()), rest[at].node.rank());
+            let of = |at: usize| {
+                (
+                    rounded(rest[at].node.expected(), by_size),
+                    rest[at].node.rank(),
+                )
+            };
             let ((a, rank_of_a), (b, rank_of_b)) = (of(*a), of(*b));
             a.total_cmp(&b).then(rank_of_a.cmp(&rank_of_b))
         }),
@@ -162,12 +171,12 @@ pub(super) fn plan_inner(factors: Vec<FromNode>, parts: &mut Vec<Expr>) -> JoinN
                 let has_equal = expected.iter().any(|(_, is_equal)| *is_equal);
                 let each = expected.iter().enumerate();
                 let each = each.filter(|(_, (_, is_equal))| *is_equal || !has_equal);
-                least(each.map(|(at, (rows, _))| (at, rounded(*rows)))).unwrap_or(0)
+                least(each.map(|(at, (rows, _))| (at, rounded(*rows, by_size)))).unwrap_or(0)
             }
             false => 0,
         };
         let expected = expected[next].0;
-        joined = joined.with(rest.remove(next), expected, is_movable, parts);
+        joined = joined.with(rest.remove(next), expected, (is_movable, by_size), parts);
     }
     joined.node
 }
@@ -191,7 +200,7 @@ impl Joined {
         mut self,
         factor: Factor,
         expected: f64,
-        is_movable: bool,
+        (is_movable, by_size): (bool, bool),
         parts: &mut Vec<Expr>,
     ) -> Joined {
         let Factor {
@@ -216,8 +225,9 @@ impl Joined {
         let mut left = self.node;
         let mut kept: Vec<usize> = places.collect();
         let mut other: Vec<usize> = self.places.iter().cloned().flatten().collect();
-        let is_turned =
-            is_movable && !keys.is_empty() && rounded(left.expected()) < rounded(right.expected());
+        let is_turned = is_movable
+            && !keys.is_empty()
+            && rounded(left.expected(), by_size) < rounded(right.expected(), by_size);
         if is_turned {
             std::mem::swap(&mut left, &mut right);
             std::mem::swap(&mut kept, &mut other);

@@ -241,7 +241,7 @@ impl Draft {
                 (chosen.input, chosen.filter)
             }
             Some(node) => {
-                let (mut join, rest) = plan_join(node, self.condition);
+                let (mut join, rest) = plan_join(node, self.condition, true);
                 let mut read = Read::none(join.width);
                 let groups = self.grouping.iter().flat_map(Grouping::expressions);
                 // Behind groups, expressions are over their rows.

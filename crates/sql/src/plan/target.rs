@@ -125,7 +125,7 @@ impl TargetDraft {
                 (chosen.input, chosen.filter)
             }
             node => {
-                let (join, rest) = plan_join(node, condition);
+                let (join, rest) = plan_join(node, condition, false);
                 (Input::Join(Box::new(join)), rest)
             }
         };

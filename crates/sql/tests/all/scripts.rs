@@ -281,6 +281,7 @@ scripts! {
     precedence: "precedence.sql",
     procedures: "procedures.sql",
     joins: "joins.sql",
+    large_reads: "large_reads.sql",
     subqueries: "subqueries.sql",
     recursion: "recursion.sql",
     joined_changes: "joined_changes.sql",
