@@ -4,7 +4,9 @@
 use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
 use crate::rows::Rows;
-use crate::schema::{Declared, ForeignKey, IndexDefinition, Schema, SchemaError, Type, Value};
+use crate::schema::{
+    Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, SchemaError, Type, Value,
+};
 use sardonyx_base::error::Error;
 
 /// A store of rows whose schemas can be changed.
@@ -16,6 +18,42 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// [`Error::Refused`] if there is no such table, or it cannot have the schema; [`Error::Duplicate`] if rows have one key
     /// in a unique index; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error>;
+
+    /// Has all rows of a table in a shape that has a generated column, with its value.
+    ///
+    /// # Errors
+    /// Those of changing the rows.
+    #[doc(hidden)]
+    fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error>;
+
+    /// Adds columns to a table that are generated of others, and computes them in its rows.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, it has a column of one of these names, or one cannot be computed;
+    /// [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing has changed then.
+    fn add_generated(&mut self, table: u16, columns: &[GeneratedColumn]) -> Result<(), Error> {
+        let added = self.whole(|store| {
+            store.declare_generated(table, columns).map_err(TableError::of)?;
+            let newest = store.described(table)?.0.columns.len() - 1;
+            let done = store.generate_in_old_rows(table, newest);
+            done.map_err(TableError::of)
+        });
+        Ok(added?)
+    }
+
+    /// The same of rows to come: those that are there get the columns when they change, or when an index needs them.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::store_schema`].
+    #[doc(hidden)]
+    fn declare_generated(&mut self, table: u16, columns: &[GeneratedColumn]) -> Result<(), Error> {
+        self.change_columns(table, |schema| {
+            let mut columns = columns.iter();
+            columns.try_fold(schema.clone(), |schema, column| {
+                schema.with_generated_column(column)
+            })
+        })
+    }
 
     /// Gives a table another index, built of its rows.
     ///
@@ -41,7 +79,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
             .into());
         };
         schema.indexes.remove(at);
-        self.store_schema(table, schema)
+        self.store_schema(table, schema.without_unused_columns())
     }
 
     /// Gives a table a reference to another, or to itself.

@@ -186,4 +186,9 @@ impl DefineRows for Transaction<'_> {
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Transaction::store_schema(self, table, schema)
     }
+
+    fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error> {
+        // Whatever is set of a generated column, it gets its value.
+        self.set_in_old_rows(table, column, |_| Ok(Value::Null))
+    }
 }

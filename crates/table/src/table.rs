@@ -11,6 +11,7 @@ use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_base::hash::Fnv1a;
 use sardonyx_rows::condition::Check;
+use sardonyx_rows::constraints::Generated;
 use sardonyx_rows::layout::{PageKind, PageLayout, PageUse};
 use sardonyx_rows::record::Record;
 use sardonyx_rows::schema::Schema;
@@ -62,6 +63,8 @@ pub(crate) struct TableState {
     pub is_referenced: bool,
     /// True if columns have declarations beside their types.
     pub is_declared: bool,
+    /// True if columns are generated of others.
+    pub is_generated: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -69,6 +72,8 @@ pub(crate) struct TableState {
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
+    /// Its generated columns in the same way.
+    pub generated: Option<(Arc<Schema>, Arc<[Generated]>)>,
     /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
     pub beside: Option<MadeBeside>,
     /// How changes of its rows are kept, if they are.
@@ -162,10 +167,12 @@ impl TableState {
             is_checked: false,
             is_referenced: false,
             is_declared: false,
+            is_generated: false,
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
             checks: None,
+            generated: None,
             beside: None,
             feed: None,
             changes: 0,
@@ -186,6 +193,7 @@ impl TableState {
         self.is_checked = other.is_checked;
         self.is_referenced = other.is_referenced;
         self.is_declared = other.is_declared;
+        self.is_generated = other.is_generated;
         let empty = |index: &Secondary| Secondary {
             what: Arc::clone(&index.what),
             tree: Tree::default(),

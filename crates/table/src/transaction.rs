@@ -31,6 +31,7 @@ mod beside;
 mod constraints;
 mod declaring;
 mod index_beside;
+mod generated;
 mod indexes;
 mod keeping;
 mod rows;
@@ -210,6 +211,9 @@ impl<'a> Transaction<'a> {
             return Err(TableError::DuplicateKey { table, key, values });
         }
         if self.has_ordered(number) {
+            if self.state(number).is_generated {
+                return self.insert_with_added(number, bytes, hash);
+            }
             self.check_declared(number, bytes)?;
         }
         match self.state(number).has_one_shape() {

@@ -11,12 +11,13 @@
 //! `b`. So its columns are known to programs that know no SQL, and a column's new name changes nothing here.
 //!
 //! This crate compiles no SQL. A program that does says so once, for the process ([`speak_sql`]); in others rows of a table
-//! with such a condition can be read, and none is written ([`CheckFailure`]).
+//! with such a condition can be read, and none is written ([`CheckFailure`]). The expressions of generated columns are
+//! written in the same way.
 //!
 //! Invariant: no row is stored that was not tested by all conditions of its table.
 
 use super::{Condition, ConditionError};
-use crate::schema::{Schema, ValueRef};
+use crate::schema::{Declared, Schema, Value, ValueRef};
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, OnceLock};
 
@@ -143,14 +144,49 @@ pub struct CheckFailure {
     pub reason: String,
 }
 
-/// Compiles a condition in SQL.
-pub type CompileSql = fn(&SqlCheck) -> Result<Arc<dyn RowCheck>, CheckFailure>;
+/// An expression in SQL, compiled, of which a column always has the value.
+pub trait RowExpression: Debug + Send + Sync {
+    /// Its value of a row, of which these are the values by the columns' numbers, as its column stores it.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    fn value(&self, values: &[ValueRef<'_>]) -> Result<Value, CheckFailure>;
+}
+
+/// Compiles SQL for this crate.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileSql {
+    /// A condition.
+    pub check: fn(&SqlCheck) -> Result<Arc<dyn RowCheck>, CheckFailure>,
+    /// The expression of a column that is declared so.
+    pub expression: fn(&SqlCheck, &Declared) -> Result<Arc<dyn RowExpression>, CheckFailure>,
+}
 
 static COMPILE_SQL: OnceLock<CompileSql> = OnceLock::new();
 
-/// Has conditions in SQL compiled by this from now on, in the whole process. The first that is said holds.
+/// Has conditions and expressions in SQL compiled by this from now on, in the whole process. The first that is said holds.
 pub fn speak_sql(compile: CompileSql) {
     let _ = COMPILE_SQL.set(compile);
+}
+
+fn compiler() -> Result<&'static CompileSql, CheckFailure> {
+    COMPILE_SQL.get().ok_or_else(|| CheckFailure {
+        code: "0A000",
+        reason: "it is in SQL, which this program does not speak: rows are written by programs that open the \
+                 database with sardonyx_sql::Database"
+            .to_string(),
+    })
+}
+
+/// Compiles the expression of a generated column.
+///
+/// # Errors
+/// What is wrong with it; that the program does not speak SQL.
+pub fn compile_expression(
+    expression: &SqlCheck,
+    declared: &Declared,
+) -> Result<Arc<dyn RowExpression>, CheckFailure> {
+    (compiler()?.expression)(expression, declared)
 }
 
 /// A condition of a table, ready to be tested.
@@ -179,15 +215,7 @@ impl Check {
             let column = column.name.clone();
             return Err(ConditionError::UnknownColumn { at: 0, column });
         }
-        let compiled = match COMPILE_SQL.get() {
-            Some(compile) => compile(&check),
-            None => Err(CheckFailure {
-                code: "0A000",
-                reason: "it is in SQL, which this program does not speak: rows are written by programs that open the \
-                         database with sardonyx_sql::Database"
-                    .to_string(),
-            }),
-        };
+        let compiled = compiler().and_then(|compile| (compile.check)(&check));
         let columns = check.columns.iter().map(|column| column.number);
         Ok(Check::Sql(columns.collect(), compiled))
     }

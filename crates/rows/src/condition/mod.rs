@@ -34,7 +34,10 @@ mod like;
 mod parser;
 mod tokens;
 
-pub use check::{Check, CheckFailure, CompileSql, RowCheck, SqlCheck, SqlColumn, speak_sql};
+pub use check::{
+    Check, CheckFailure, CompileSql, RowCheck, RowExpression, SqlCheck, SqlColumn,
+    compile_expression, speak_sql,
+};
 pub use compare::compare;
 pub use error::ConditionError;
 pub use like::is_like;

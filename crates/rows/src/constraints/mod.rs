@@ -8,6 +8,7 @@
 //! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
 //! - [`computed_defaults`]: of a row that comes in;
+//! - [`generated_values`]: of columns that are computed of others;
 //! - [`meets`]: whether a row meets conditions, wherever it is.
 //!
 //! A store calls these where it changes a row. Unique keys are its own: an index finds a second row when it takes the entry.
@@ -17,6 +18,7 @@
 mod checks;
 mod defaults;
 mod deleting;
+mod generated;
 mod held;
 mod marks;
 mod references;
@@ -24,6 +26,9 @@ mod references;
 pub use checks::{check_all_conditions, check_new_row, conditions_of, meets};
 pub use defaults::{ComputeDefaults, DefaultFailure, Objects, computed_defaults, objects};
 pub use deleting::delete_row;
+pub use generated::{
+    Generated, generated_of, generated_of_changed, generated_of_new, generated_values,
+};
 pub use held::{Due, HeldReference, HeldReferences, check_held};
 pub use marks::Marks;
 pub use references::{

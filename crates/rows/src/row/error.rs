@@ -1,5 +1,6 @@
 //! What can be wrong with values that are to be stored in a row, or with the name of a column.
 
+use crate::condition::CheckFailure;
 use crate::constraints::DefaultFailure;
 use crate::schema::{Column, Declared, DeclaredDefault, Limit, Schema, Type, ValueRef};
 use sardonyx_base::error::{Error, Kind};
@@ -140,6 +141,18 @@ pub enum RowError {
         /// The reason.
         reason: String,
     },
+    /// A column that is generated of others cannot be computed.
+    #[error("generated column {column:?} of table {table:?} cannot be computed: {reason}")]
+    Ungenerated {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// SQLSTATE.
+        code: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// The row would not meet a condition of its table.
     #[error("the row does not meet condition {name:?} of table {table:?}: {condition}")]
     Check {
@@ -196,6 +209,23 @@ impl RowError {
             column: column.map_or_else(String::new, |column| column.name.clone()),
             code: failure.code,
             reason: failure.reason,
+        }
+    }
+
+    /// That a generated column cannot be computed.
+    #[cold]
+    pub(crate) fn ungenerated(
+        schema: &Schema,
+        table: &str,
+        column: usize,
+        CheckFailure { code, reason }: CheckFailure,
+    ) -> RowError {
+        let column = schema.columns.get(column);
+        RowError::Ungenerated {
+            table: table.to_string(),
+            column: column.map_or_else(String::new, |column| column.name.clone()),
+            code,
+            reason,
         }
     }
 

@@ -130,6 +130,21 @@ pub fn check_declared(schema: &Schema, table: &str, record: &[u8]) -> Result<(),
     Ok(())
 }
 
+/// The value of a column of the first shape in a plain record, whose columns all have fixed widths; null if it has none.
+pub fn value_in_record<'r>(schema: &Schema, record: &'r [u8], column: usize) -> ValueRef<'r> {
+    let column = match schema.columns.get(column) {
+        Some(column) if !column.dropped && !column.kind.is_variable() => column,
+        _ => return ValueRef::Null,
+    };
+    let has_null_bit = |null: NullBit| record.len() > null.byte as usize;
+    let place = column.offset..column.offset + column.kind.bytes();
+    match record.get(place) {
+        Some(_) if column.null.is_some_and(has_null_bit) && is_null(record, column) => ValueRef::Null,
+        Some(bytes) => decode(column.kind, bytes),
+        None => ValueRef::Null,
+    }
+}
+
 /// The value that stands for a column of a fixed width; null bits are not looked at.
 ///
 /// # Panics

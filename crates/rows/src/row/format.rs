@@ -15,7 +15,10 @@
 use super::fixed::{decode, is_null};
 use super::{RowRef, RowWriter, same, set_column, shown};
 use crate::condition::Check;
-use crate::constraints::{conditions_of, meets};
+use crate::constraints::{
+    Generated, conditions_of, generated_of, generated_of_changed, generated_of_new,
+    generated_values, meets,
+};
 use crate::error::{TableError, check_name};
 use crate::key::KeyShape;
 use crate::read::ReadRow;
@@ -89,6 +92,7 @@ pub struct RowFormat {
     /// Those of the schema's other indexes.
     indexes: Arc<[KeyShape]>,
     conditions: Arc<[Check]>,
+    generated: Arc<[Generated]>,
 }
 
 /// A range of keys as bytes.
@@ -167,6 +171,7 @@ impl RowFormat {
 
     fn of(table: &str, schema: Schema) -> Result<Self, TableError> {
         let conditions = conditions_of(&schema)?;
+        let generated = generated_of(&schema)?;
         // Keys are read of rows in the newest shape.
         let flat = flat(&schema);
         Ok(RowFormat {
@@ -177,6 +182,7 @@ impl RowFormat {
                 .collect(),
             schema: Arc::new(schema),
             conditions,
+            generated,
         })
     }
 
@@ -370,6 +376,8 @@ impl RowFormat {
     pub fn unconditional_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let mut row = row.clone();
         row.complete(&self.schema, &self.table)?;
+        let generated = generated_of_new((&self.schema, &self.table), &self.generated, &row)?;
+        let row = with_values(row, &generated);
         self.fill(vec![0; self.schema.row_bytes], &row)
     }
 
@@ -411,9 +419,37 @@ impl RowFormat {
                 return Err(self.key_changed());
             }
         }
-        // Long values are put together anew, so that none is left that nothing names.
         let mut all = change.clone();
         all.fit(&self.schema, &self.table)?;
+        let lacks = |column: usize| self.schema.columns[column].since_shape > there.shape();
+        let of = (&*self.schema, &*self.table);
+        let generated = generated_of_changed(of, &self.generated, &there, &all, lacks)?;
+        self.with_columns(&there, with_values(all, &generated))
+    }
+
+    /// A row, which was changed otherwise than by its columns' numbers, with the values of its generated columns.
+    ///
+    /// # Errors
+    /// [`RowError::Ungenerated`](super::RowError::Ungenerated).
+    pub fn regenerated(&self, bytes: Vec<u8>) -> Result<Vec<u8>, TableError> {
+        if self.generated.is_empty() {
+            return Ok(bytes);
+        }
+        let there = self.row(&bytes)?;
+        let of = (&*self.schema, &*self.table);
+        let value = |column| there.get_at(column);
+        let generated = generated_values(of, &self.generated, |_| true, value)?;
+        self.with_columns(&there, with_values(RowWriter::default(), &generated))
+    }
+
+    /// A row with other values in the columns that are set, in the newest shape.
+    fn with_columns(
+        &self,
+        there: &RowRef<'_, OneRow>,
+        change: RowWriter<'_>,
+    ) -> Result<Vec<u8>, TableError> {
+        // Long values are put together anew, so that none is left that nothing names.
+        let mut all = change.clone();
         for (number, column) in self.schema.live_columns() {
             let is_kept = column.kind.is_variable() || column.since_shape > there.shape();
             if is_kept && change.get(number).is_none() {
@@ -499,6 +535,14 @@ impl RowFormat {
         let value = |column| row.get_at(column);
         meets(&name, &self.schema, &self.conditions, value)
     }
+}
+
+/// With values of columns by their numbers.
+fn with_values<'v>(mut row: RowWriter<'v>, values: &'v [(usize, Value)]) -> RowWriter<'v> {
+    for (column, value) in values {
+        row.set(*column, value.as_ref());
+    }
+    row
 }
 
 /// The same schema of a table all of whose rows are of the newest shape.

@@ -153,6 +153,8 @@ impl<'v> RowWriter<'v> {
                 Some(DeclaredDefault::Sql(_) | DeclaredDefault::NextNumber) => {
                     return Err(RowError::not_computed_here(schema, table, declared.column));
                 }
+                // Computed of the row, once that is whole.
+                Some(DeclaredDefault::Generated(_)) => {}
                 // No default at all.
                 None if column.default == Value::Null && declared.not_null => {
                     return Err(RowError::Missing {

@@ -248,6 +248,9 @@ impl Schema {
         if let Some(reference) = references.find(|r| r.columns.contains(&number)) {
             return Some(format!("reference {:?}", reference.name));
         }
+        if let Some(generated) = self.generated_of(number).next() {
+            return Some(format!("generated column {:?}", self.columns[generated].name));
+        }
         let mut checks = self.checks.iter();
         let named = |text: &str| {
             Check::parse(text, self).is_ok_and(|condition| condition.columns().contains(&number))

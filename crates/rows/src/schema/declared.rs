@@ -6,6 +6,7 @@
 //! ([`constraints`](crate::constraints)).
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};
+use crate::condition::SqlCheck;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -47,6 +48,8 @@ pub enum DeclaredDefault {
     Sql(String),
     /// One more than the largest number in the column, which is an ordered primary key.
     NextNumber,
+    /// An expression of SQL on the row's other columns, as [`SqlCheck`] writes it: the column always has its value.
+    Generated(String),
 }
 
 /// The limit that a declared type sets to values.
@@ -192,6 +195,14 @@ fn rounded(micros: i64, digits: u32) -> i64 {
 }
 
 impl Declared {
+    /// The expression of which the column always has the value, if there is one.
+    pub fn generated(&self) -> Option<&str> {
+        match &self.default {
+            Some(DeclaredDefault::Generated(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// True if a schema of version 2 can have it: its type is one that columns had before `json`, `jsonb`, `interval` and
     /// arrays.
     pub(super) fn is_of_version_2(&self) -> bool {
@@ -313,6 +324,9 @@ impl Schema {
                     if !is_key {
                         return Err(wrong("is numbered, and no ordered primary key"));
                     }
+                }
+                Some(DeclaredDefault::Generated(text)) => {
+                    self.check_generated(declared.column, text)?;
                 }
             }
         }

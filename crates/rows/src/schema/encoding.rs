@@ -18,7 +18,9 @@ const PLAIN_VERSION: u16 = 1;
 /// The version of one that does: what is declared stands at its end.
 const DECLARED_VERSION: u16 = 2;
 /// The version of one that declares types which programs of version 2 would take for texts. All else is as in version 2.
-const VERSION: u16 = 3;
+const TYPED_VERSION: u16 = 3;
+/// The version of one with columns that are generated of others. All else is as in version 3.
+const VERSION: u16 = 4;
 /// Version (2), reserved (2), length of what follows (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
@@ -42,12 +44,7 @@ impl Schema {
             out.text(name);
             out.text(condition);
         });
-        let mut declared = self.declared.iter();
-        let version = match self.is_plain() {
-            true => PLAIN_VERSION,
-            false if declared.all(Declared::is_of_version_2) => DECLARED_VERSION,
-            false => VERSION,
-        };
+        let version = self.version();
         if version != PLAIN_VERSION {
             body.list(&self.declared, Writer::declared);
         }
@@ -59,6 +56,20 @@ impl Schema {
         out.u32(crc32c::crc32c(&body) as usize);
         out.0.extend(body);
         out.0
+    }
+
+    /// The earliest version that can say all of it: programs that do not know what it needs refuse it by its version.
+    fn version(&self) -> u16 {
+        let declared = &self.declared;
+        if declared.iter().any(|there| there.generated().is_some()) {
+            VERSION
+        } else if !declared.iter().all(Declared::is_of_version_2) {
+            TYPED_VERSION
+        } else if self.is_plain() {
+            PLAIN_VERSION
+        } else {
+            DECLARED_VERSION
+        }
     }
 
     /// True if version 1 can say all of it.
@@ -77,7 +88,7 @@ impl Schema {
     pub fn decode(bytes: &[u8]) -> Result<Schema, SchemaError> {
         let mut head = Reader { bytes, at: 0 };
         let version = head.u16()? as u16;
-        if !matches!(version, PLAIN_VERSION | DECLARED_VERSION | VERSION) {
+        if !(PLAIN_VERSION..=VERSION).contains(&version) {
             return Err(match version {
                 0 => head.damaged("no version"),
                 _ => SchemaError::Version {
@@ -110,8 +121,8 @@ impl Schema {
             foreign_keys: from.list(8, Reader::foreign_key)?,
             checks: from.list(6, |from| Ok((from.text()?, from.text()?)))?,
             declared: match version {
-                DECLARED_VERSION | VERSION => from.list(12, Reader::declared)?,
-                _ => Vec::new(),
+                PLAIN_VERSION => Vec::new(),
+                _ => from.list(12, Reader::declared)?,
             },
         };
         if from.at != bytes.len() {
@@ -185,6 +196,10 @@ impl Writer {
                 self.text(text);
             }
             Some(DeclaredDefault::NextNumber) => self.u8(3),
+            Some(DeclaredDefault::Generated(text)) => {
+                self.u8(4);
+                self.text(text);
+            }
         }
     }
 
@@ -393,6 +408,7 @@ impl<'a> Reader<'a> {
                 1 => Some(DeclaredDefault::Value(self.value()?)),
                 2 => Some(DeclaredDefault::Sql(self.text()?)),
                 3 => Some(DeclaredDefault::NextNumber),
+                4 => Some(DeclaredDefault::Generated(self.text()?)),
                 _ => return Err(self.damaged("an unknown default")),
             },
         })

@@ -355,6 +355,7 @@ impl RecordRows for OpenRows {
         if after[plain.key()] != before[plain.key()] {
             return Err(known.format.key_changed());
         }
+        let after = known.format.regenerated(after)?;
         known.format.check_record_row(&after)?;
         constraints::ConstrainedRows::whole(self, |this| {
             this.change_bytes(number, &known, &at, &before, after)

@@ -186,6 +186,7 @@ impl Transaction<'_> {
         state.name = now.name.clone();
         state.feed = now.feed.clone();
         state.checks = None;
+        state.generated = None;
         state.changes += now.changes;
         let made = state.beside.take();
         let before_it = std::mem::replace(now, state);

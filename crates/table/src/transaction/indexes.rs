@@ -55,7 +55,8 @@ impl Transaction<'_> {
                 this.write(Address(at.0 + offset as u64), bytes);
             }
         };
-        if touched == 0 && !state.is_checked && !state.is_referenced {
+        let is_more = state.is_checked || state.is_referenced || state.is_generated;
+        if touched == 0 && !is_more {
             change(self);
             return Ok(());
         }
@@ -175,6 +176,7 @@ impl Transaction<'_> {
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.index_row(table, address, indexes)
+            .and_then(|()| self.regenerate(table, address))
             .and_then(|()| match self.state(table).is_checked {
                 true => check_row(self, table, address),
                 false => Ok(()),

@@ -1,6 +1,7 @@
 //! Rows by their columns inside a transaction: that values are of their columns' types is checked, then the fixed part
 //! and the values outside it change by the means of all records; the row is checked as it then stands, or put back.
 
+use super::generated::with_values;
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::ChangeKind;
 use crate::rows::find_row;
@@ -97,6 +98,8 @@ impl Transaction<'_> {
         mut row: RowWriter<'v>,
     ) -> Result<Address, TableError> {
         row.complete(schema, name)?;
+        let generated = self.generated_of_new(number, &row)?;
+        let row = with_values(row, &generated);
         row.check(schema, name)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
@@ -128,7 +131,16 @@ impl Transaction<'_> {
         row: &RowWriter<'_>,
     ) -> Result<(), TableError> {
         let (schema, name) = self.row_table(number)?;
-        let row = &*row.as_stored(&schema, &name)?;
+        let row = row.as_stored(&schema, &name)?;
+        let generated = self.generated_of_changed(number, at, &row)?;
+        let all;
+        let row: &RowWriter<'_> = match generated.is_empty() {
+            true => &row,
+            false => {
+                all = with_values(row.into_owned(), &generated);
+                &all
+            }
+        };
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
         let there = self.row_there(number, at)?;
@@ -258,6 +270,11 @@ impl Transaction<'_> {
             added.set(*column, value.as_ref());
         }
         added.complete_added(&schema, &name)?;
+        let generated = self.generated_of_record(number, record, &added)?;
+        let added = with_values(added, &generated);
+        if !generated.is_empty() {
+            self.check_declared(number, record)?;
+        }
         added.check(&schema, &name)?;
         let savepoint = self.savepoint();
         let inserted = self

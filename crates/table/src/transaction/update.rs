@@ -77,7 +77,8 @@ impl Transaction<'_> {
             let before = &self.space.store.bytes()[at.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(number, before, after);
             let state = self.state(number);
-            if differ != 0 || state.is_checked || state.is_referenced {
+            let is_more = state.is_checked || state.is_referenced || state.is_generated;
+            if differ != 0 || is_more {
                 let schema = state.schema.clone();
                 let before = before.to_vec();
                 let changes = |column: usize| {

@@ -13,8 +13,9 @@ impl RowFormat {
     /// # Errors
     /// [`TableError::Row`]: a condition that is not met.
     pub fn record_row(&self, record: &[u8]) -> Result<Vec<u8>, TableError> {
-        self.check_record_row(record)?;
-        Ok(record.to_vec())
+        let row = self.regenerated(record.to_vec())?;
+        self.check_record_row(&row)?;
+        Ok(row)
     }
 
     /// Checks the row of a record, whose columns are the table's.
@@ -37,14 +38,15 @@ impl RowFormat {
         added: &RowWriter<'_>,
     ) -> Result<Vec<u8>, TableError> {
         if self.schema.earlier_shapes.is_empty() {
-            check_declared(&self.schema, &self.table, record)?;
-            return Ok(record.to_vec());
+            let row = self.regenerated(record.to_vec())?;
+            check_declared(&self.schema, &self.table, &row)?;
+            return Ok(row);
         }
         let mut added = added.clone();
         added.complete_added(&self.schema, &self.table)?;
         let mut fixed = record.to_vec();
         fixed.resize(self.schema.row_bytes, 0);
-        let row = self.fill(fixed, &added)?;
+        let row = self.regenerated(self.fill(fixed, &added)?)?;
         check_declared(&self.schema, &self.table, &row)?;
         Ok(row)
     }
@@ -65,6 +67,7 @@ impl RowFormat {
                 return Err(self.damaged(before.len(), "a row that is shorter than its columns"));
             }
         }
+        let row = self.regenerated(row)?;
         check_declared(&self.schema, &self.table, &row)?;
         match self.key_of(&row)? == self.key_of(before)? {
             true => Ok(row),

@@ -373,4 +373,10 @@ impl DefineRows for NodeTables<'_> {
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Ok(self.set_schema(table, schema)?)
     }
+
+    fn generate_in_old_rows(&mut self, table: u16, _: usize) -> Result<(), Error> {
+        // Whatever is set of a generated column, it gets its value.
+        let set = self.set_in_all_rows(table, |_| Ok(ValueRef::Null));
+        set.map_err(|Widened(error)| error)
+    }
 }
