@@ -267,7 +267,7 @@ fn line_of(change: &Change) -> anyhow::Result<Line<'_>> {
 fn object_of(row: &RowRef<'_, OneRow>) -> anyhow::Result<Map<String, Json>> {
     let mut object = Map::new();
     for (number, column) in row.schema().live_columns() {
-        if column.name != sardonyx_sql::ROW_NUMBER {
+        if !sardonyx_sql::is_hidden(row.schema(), number) {
             object.insert(column.name.clone(), value_to_json(row.get_at(number)?));
         }
     }

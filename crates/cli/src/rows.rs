@@ -116,7 +116,7 @@ impl Arguments {
 pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize>> {
     if names.is_empty() {
         let seen = schema.live_columns();
-        let seen = seen.filter(|(_, column)| column.name != sardonyx_sql::ROW_NUMBER);
+        let seen = seen.filter(|(number, _)| !sardonyx_sql::is_hidden(schema, *number));
         return Ok(seen.map(|(number, _)| number).collect());
     }
     let number = |name: &String| {

@@ -33,7 +33,9 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing has changed then.
     fn add_generated(&mut self, table: u16, columns: &[GeneratedColumn]) -> Result<(), Error> {
         let added = self.whole(|store| {
-            store.declare_generated(table, columns).map_err(TableError::of)?;
+            store
+                .declare_generated(table, columns)
+                .map_err(TableError::of)?;
             let newest = store.described(table)?.0.columns.len() - 1;
             let done = store.generate_in_old_rows(table, newest);
             done.map_err(TableError::of)
@@ -80,6 +82,20 @@ pub trait DefineRows: ConstrainedRows + Sized {
         };
         schema.indexes.remove(at);
         self.store_schema(table, schema.without_unused_columns())
+    }
+
+    /// Drops the columns of a table that were generated for indexes, and that no index names any more.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::store_schema`].
+    #[doc(hidden)]
+    fn drop_unused_columns(&mut self, table: u16) -> Result<(), Error> {
+        let schema = schema_of(self, table)?;
+        let without = schema.clone().without_unused_columns();
+        match without == schema {
+            true => Ok(()),
+            false => self.store_schema(table, without),
+        }
     }
 
     /// Gives a table a reference to another, or to itself.

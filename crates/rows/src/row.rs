@@ -18,7 +18,9 @@ mod reference;
 mod writer;
 
 pub use error::{RowError, shown};
-pub use fixed::{check_declared, encode, identity, same, set_column, value_in_record, variable_bytes};
+pub use fixed::{
+    check_declared, encode, identity, same, set_column, value_in_record, variable_bytes,
+};
 pub use format::{KeyRange, OneRow, RowFormat};
 pub use reference::RowRef;
 pub use writer::RowWriter;

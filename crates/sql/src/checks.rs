@@ -6,18 +6,29 @@
 use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, StatementContext, row_condition, stored_check};
+use crate::indexed::ColumnValue;
 use crate::rows::InputRow;
-use sardonyx::schema::{Schema, ValueRef};
-use sardonyx_rows::condition::{CheckFailure, RowCheck, SqlCheck, speak_sql};
+use sardonyx::schema::{Schema, Value, ValueRef};
+use sardonyx_rows::condition::{
+    CheckFailure, CompileSql, RowCheck, RowExpression, SqlCheck, speak_sql,
+};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Has conditions of tables that are written in SQL tested by this crate, in the whole process. Opening a
 /// [`Database`](crate::Database) does so, too.
 pub fn enforce_checks() {
-    speak_sql(|check| match RowCondition::of(check) {
-        Ok(condition) => Ok(Arc::new(condition)),
-        Err(error) => Err(failure(&error)),
+    speak_sql(CompileSql {
+        check: |check| match RowCondition::of(check) {
+            Ok(condition) => Ok(Arc::new(condition)),
+            Err(error) => Err(failure(&error)),
+        },
+        expression: |expression, declared, is_exact| match ColumnValue::of(
+            expression, declared, is_exact,
+        ) {
+            Ok(value) => Ok(Arc::new(value)),
+            Err(error) => Err(failure(&error)),
+        },
     });
 }
 
@@ -73,6 +84,14 @@ impl RowCheck for RowCondition {
     fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
         let truth = truth(&self.expr, values).map_err(|error| failure(&error))?;
         Ok(truth != Some(false))
+    }
+}
+
+impl RowExpression for ColumnValue {
+    fn value(&self, values: &[ValueRef<'_>]) -> Result<Value, CheckFailure> {
+        let computed =
+            CONTEXT.with(|context| self.of_row(&Given(values), &Environment::new(&[], context)));
+        computed.map_err(|error| failure(&error))
     }
 }
 

@@ -63,7 +63,14 @@ pub(crate) fn tell_all(tables: &Tables) -> Result<(), SqlError> {
 fn declared_of(schema: &Schema, notes: &TableNotes) -> Result<Vec<Declared>, SqlError> {
     let mut found = Vec::new();
     for (number, column) in schema.live_columns() {
+        let generated = schema
+            .declared(number)
+            .filter(|there| there.generated().is_some());
         let mut declared = match notes.columns.get(&number) {
+            Some(noted) if generated.is_some() => Declared {
+                default: generated.and_then(|there| there.default.clone()),
+                ..of_column(number, column, noted)?
+            },
             Some(noted) => of_column(number, column, noted)?,
             // Of columns that nothing is noted of, programs may have declared something.
             None => {

@@ -4,7 +4,9 @@ use crate::error::SqlError;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
 use sardonyx::rows::{DefineRows, Rows};
-use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
+use sardonyx::schema::{
+    Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
+};
 use sardonyx::{Error, Transaction};
 
 /// A transaction in which tables are made, changed and dropped: of any store that can.
@@ -53,6 +55,12 @@ pub(crate) trait DefineTarget: WriteTarget {
         nullable: bool,
         default: Value,
     ) -> Result<(), Error>;
+
+    /// Adds columns that are generated of others.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn add_generated(&mut self, number: u16, columns: &[GeneratedColumn]) -> Result<(), Error>;
 
     /// Drops a column.
     ///
@@ -185,6 +193,10 @@ macro_rules! defines {
             default: Value,
         ) -> Result<(), Error> {
             DefineRows::add_column(self, table, name, kind, nullable, default)
+        }
+
+        fn add_generated(&mut self, number: u16, columns: &[GeneratedColumn]) -> Result<(), Error> {
+            DefineRows::add_generated(self, number, columns)
         }
 
         fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {

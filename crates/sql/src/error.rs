@@ -3,6 +3,7 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
+use crate::indexed::KeyName;
 use crate::names::{is_full_match, reference_of_full_match};
 use sardonyx::Error;
 use sardonyx::errors::RowError;
@@ -75,6 +76,7 @@ pub mod code {
         WINDOWING = "42P20";
         WRONG_OBJECT_TYPE = "42809";
         INVALID_TABLE_DEFINITION = "42P16";
+        INVALID_OBJECT_DEFINITION = "42P17";
         GENERATED_ALWAYS = "428C9";
         INVALID_FOREIGN_KEY = "42830";
         INSUFFICIENT_RESOURCES = "53000";
@@ -102,8 +104,8 @@ pub(crate) enum Violation {
         /// `None` for the primary key.
         index: Option<String>,
         values: Vec<Value>,
-        /// The columns of an index that is to be built: rows that are there have one key.
-        built_of: Option<Vec<usize>>,
+        /// The columns of an index that is to be built, but for one that is not seen: rows that are there have one key.
+        built_of: Option<Vec<Option<KeyName>>>,
     },
     /// A reference does not hold.
     Reference {
@@ -304,7 +306,7 @@ impl SqlError {
 
     /// The same, where an index of these columns is built of rows that are there.
     #[must_use]
-    pub(crate) fn of_index_build(mut self, columns: Vec<usize>) -> Self {
+    pub(crate) fn of_index_build(mut self, columns: Vec<Option<KeyName>>) -> Self {
         if let Some(Violation::Key { built_of, .. }) = &mut self.0.violation {
             *built_of = Some(columns);
         }
@@ -514,6 +516,7 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
                 .of_column(column)
         }
         RowError::Uncomputed { code, reason, .. } => SqlError::new(code, reason.clone()),
+        RowError::Ungenerated { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Untested { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Check { table, name, .. } => {
             let message =

@@ -52,6 +52,7 @@ mod expression;
 mod followed;
 mod hashing;
 mod incoming;
+mod indexed;
 mod kept;
 mod keyspace;
 mod locking;
@@ -103,7 +104,7 @@ pub use incoming::{IncomingRow, IncomingTable, InsertedRows, RowsTransaction};
 pub use memory::cover_portion;
 pub use parse::TEXT_BYTES_MAX;
 pub use prepared::{Prepared, SavepointStep};
-pub use relation::ROW_NUMBER;
+pub use relation::{ROW_NUMBER, is_hidden};
 pub use result::{
     Complete, CopyData, Notice, Outcome, RowStream, Rows, Step, Tag, TransactionStatus,
 };

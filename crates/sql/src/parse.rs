@@ -1,12 +1,14 @@
 //! From text to trees, within bounds: how long a text may be, how deep it may go.
 
 pub(crate) mod comment;
+mod conflict;
 mod constraints;
 mod fetch;
 mod limits;
 mod procedure;
 mod signal;
 
+pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
@@ -15,6 +17,7 @@ use crate::error::{SqlError, code};
 use crate::kept::keep;
 use crate::position::of_location;
 use comment::{Comment, is_comment, parse_comment};
+use conflict::with_conflict_targets;
 use constraints::{is_set_constraints, parse_set_constraints};
 use fetch::{is_fetch, parse_fetch};
 use limits::with_limits;
@@ -230,7 +233,8 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    Ok(without_modes(with_truths(with_tables(with_limits(tokens)))))
+    let tokens = with_conflict_targets(with_limits(tokens));
+    Ok(without_modes(with_truths(with_tables(tokens))))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -61,6 +61,9 @@ pub(crate) struct TableNotes {
     /// Comments of indexes, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub index_comments: BTreeMap<String, String>,
+    /// The columns that `INCLUDE` names, by the indexes' names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub included: BTreeMap<String, Vec<usize>>,
     /// By the columns' numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
@@ -133,6 +136,8 @@ pub(crate) struct RelationColumn {
     pub default: DefaultValue,
     pub identity: Option<char>,
     pub sequence: Option<String>,
+    /// Its value is computed of the row's other columns.
+    pub is_generated: bool,
 }
 
 /// What a column gets that is not given.
@@ -173,7 +178,7 @@ impl Relation {
     /// The table of a schema, and of what is noted beside it.
     pub fn of(number: u16, name: &str, schema: Arc<Schema>, notes: TableNotes) -> Relation {
         let columns = schema.live_columns();
-        let columns = columns.filter(|(_, column)| column.name != ROW_NUMBER);
+        let columns = columns.filter(|(place, _)| !is_hidden(&schema, *place));
         let columns = columns.map(|(place, column)| {
             let noted = notes.columns.get(&place);
             // A program without SQL declares columns and notes nothing.
@@ -212,6 +217,8 @@ impl Relation {
                 },
                 identity: noted.and_then(|noted| noted.identity),
                 sequence: noted.and_then(|noted| noted.sequence.clone()),
+                is_generated: (schema.declared(place))
+                    .is_some_and(|declared| declared.generated().is_some()),
             }
         });
         Relation {
@@ -289,6 +296,12 @@ impl Relation {
             (None, false) => of(&self.schema.primary.key),
         }
     }
+}
+
+/// True if SQL does not show a column of a table: it numbers rows, or is an index's own.
+pub fn is_hidden(schema: &Schema, column: usize) -> bool {
+    let name = schema.columns.get(column).map(|column| &*column.name);
+    name == Some(ROW_NUMBER) || schema.is_index_column(column)
 }
 
 /// Whether a table is SQL's own or the engine's.

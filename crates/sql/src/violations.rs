@@ -6,6 +6,7 @@
 
 use crate::error::SqlError;
 use crate::error::Violation;
+use crate::indexed::{KeyName, key_name, key_names};
 use crate::relation::Relation;
 use crate::relation::StoredColumn;
 use crate::source::Source;
@@ -53,7 +54,7 @@ fn explain_key(
     error: &mut SqlError,
     (table, index): (&str, Option<&str>),
     values: &[Value],
-    built_of: Option<Vec<usize>>,
+    built_of: Option<Vec<Option<KeyName>>>,
 ) {
     let Some(relation) = relation_of(source, table) else {
         return;
@@ -68,7 +69,7 @@ fn explain_key(
         Some(index) => schema.indexes.iter().find(|there| there.name == index),
         None => Some(&schema.primary),
     };
-    let columns = definition.map(|index| index.key.iter().map(|part| part.column).collect());
+    let columns = definition.map(|index| key_names(&relation, index));
     let is_build = built_of.is_some();
     error.constraint = Some(name.clone());
     error.message = match is_build {
@@ -78,7 +79,7 @@ fn explain_key(
     if let Some(columns) = built_of.or(columns)
         && columns.len() == values.len()
     {
-        let key = key_text(&relation, columns.into_iter(), values);
+        let key = named_key_text(columns.into_iter(), values);
         let end = if is_build {
             "is duplicated"
         } else {
@@ -143,14 +144,18 @@ pub(crate) fn of_new_reference(
 
 /// `(a, b)=(1, 2)`.
 fn key_text(relation: &Relation, columns: impl Iterator<Item = usize>, values: &[Value]) -> String {
+    named_key_text(columns.map(|column| key_name(relation, column)), values)
+}
+
+fn named_key_text(columns: impl Iterator<Item = Option<KeyName>>, values: &[Value]) -> String {
     let mut names = Vec::new();
     let mut texts = Vec::new();
     for (column, value) in columns.zip(values) {
-        let Some(column) = relation.numbered_column(column) else {
+        let Some(KeyName { name, kind }) = column else {
             continue;
         };
-        names.push(column.name.clone());
-        let text = text_of(column.spec.kind, value.as_ref());
+        names.push(name);
+        let text = text_of(kind, value.as_ref());
         texts.push(text.unwrap_or_else(|| "null".into()));
     }
     format!("({})=({})", names.join(", "), texts.join(", "))

@@ -159,8 +159,13 @@ pub struct CompileSql {
     /// A condition.
     pub check: fn(&SqlCheck) -> Result<Arc<dyn RowCheck>, CheckFailure>,
     /// The expression of a column that is declared so.
-    pub expression: fn(&SqlCheck, &Declared) -> Result<Arc<dyn RowExpression>, CheckFailure>,
+    pub expression: CompileExpression,
 }
+
+/// Compiles the expression of a column that is declared so; the last argument says whether a value that would be stored
+/// rounded is an error.
+pub type CompileExpression =
+    fn(&SqlCheck, &Declared, bool) -> Result<Arc<dyn RowExpression>, CheckFailure>;
 
 static COMPILE_SQL: OnceLock<CompileSql> = OnceLock::new();
 
@@ -185,8 +190,9 @@ fn compiler() -> Result<&'static CompileSql, CheckFailure> {
 pub fn compile_expression(
     expression: &SqlCheck,
     declared: &Declared,
+    is_exact: bool,
 ) -> Result<Arc<dyn RowExpression>, CheckFailure> {
-    (compiler()?.expression)(expression, declared)
+    (compiler()?.expression)(expression, declared, is_exact)
 }
 
 /// A condition of a table, ready to be tested.

@@ -35,8 +35,8 @@ mod parser;
 mod tokens;
 
 pub use check::{
-    Check, CheckFailure, CompileSql, RowCheck, RowExpression, SqlCheck, SqlColumn,
-    compile_expression, speak_sql,
+    Check, CheckFailure, CompileExpression, CompileSql, RowCheck, RowExpression, SqlCheck,
+    SqlColumn, compile_expression, speak_sql,
 };
 pub use compare::compare;
 pub use error::ConditionError;

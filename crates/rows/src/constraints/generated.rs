@@ -33,8 +33,17 @@ pub fn generated_of(schema: &Schema) -> Result<Arc<[Generated]>, TableError> {
         };
         generated.push(Generated {
             column: declared.column,
-            of: expression.columns.iter().map(|column| column.number).collect(),
-            expression: compile_expression(&expression, declared),
+            of: expression
+                .columns
+                .iter()
+                .map(|column| column.number)
+                .collect(),
+            // An index finds by the value.
+            expression: compile_expression(
+                &expression,
+                declared,
+                schema.is_index_column(declared.column),
+            ),
         });
     }
     Ok(generated.into())
@@ -68,7 +77,8 @@ pub fn generated_values<'v>(
         }
         let expression = one.expression.as_ref().map_err(Clone::clone);
         let result = expression.and_then(|expression| expression.value(&values));
-        let result = result.map_err(|failure| RowError::ungenerated(schema, table, one.column, failure));
+        let result =
+            result.map_err(|failure| RowError::ungenerated(schema, table, one.column, failure));
         computed.push((one.column, result?));
     }
     Ok(computed)

@@ -139,7 +139,9 @@ pub fn value_in_record<'r>(schema: &Schema, record: &'r [u8], column: usize) -> 
     let has_null_bit = |null: NullBit| record.len() > null.byte as usize;
     let place = column.offset..column.offset + column.kind.bytes();
     match record.get(place) {
-        Some(_) if column.null.is_some_and(has_null_bit) && is_null(record, column) => ValueRef::Null,
+        Some(_) if column.null.is_some_and(has_null_bit) && is_null(record, column) => {
+            ValueRef::Null
+        }
         Some(bytes) => decode(column.kind, bytes),
         None => ValueRef::Null,
     }

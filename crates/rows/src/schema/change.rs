@@ -249,7 +249,10 @@ impl Schema {
             return Some(format!("reference {:?}", reference.name));
         }
         if let Some(generated) = self.generated_of(number).next() {
-            return Some(format!("generated column {:?}", self.columns[generated].name));
+            return Some(format!(
+                "generated column {:?}",
+                self.columns[generated].name
+            ));
         }
         let mut checks = self.checks.iter();
         let named = |text: &str| {

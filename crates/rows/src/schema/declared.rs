@@ -6,7 +6,6 @@
 //! ([`constraints`](crate::constraints)).
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};
-use crate::condition::SqlCheck;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -48,7 +47,7 @@ pub enum DeclaredDefault {
     Sql(String),
     /// One more than the largest number in the column, which is an ordered primary key.
     NextNumber,
-    /// An expression of SQL on the row's other columns, as [`SqlCheck`] writes it: the column always has its value.
+    /// An expression of SQL on the row's other columns, as [`SqlCheck`](crate::condition::SqlCheck) writes it: the column always has its value.
     Generated(String),
 }
 

@@ -170,7 +170,10 @@ mod tests {
         assert_eq!(Schema::decode(&bytes), Ok(schema.clone()));
         assert!(schema.is_index_column(2) && !schema.is_index_column(1));
         assert_eq!(schema.generated_of(1).collect::<Vec<_>>(), [2]);
-        assert_eq!(schema.user_of(1).as_deref(), Some("generated column \"sardonyx.key.2\""));
+        assert_eq!(
+            schema.user_of(1).as_deref(),
+            Some("generated column \"sardonyx.key.2\"")
+        );
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! done beside the table.
 
 use super::constraint::{check_may_have, index_of_constraint};
-use super::create::{NewIndex, constraint_of, new_index};
+use super::create::constraint_of;
+use super::index::{IndexToMake, NewIndex, new_index};
 use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
+use crate::indexed::key_names;
 use crate::names::of_public;
 use crate::relation::Relation;
-use sardonyx::schema::IndexDefinition;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
 /// Whether a statement is one whose work is to build an index, or to look at all rows of a table.
@@ -32,7 +33,7 @@ pub(crate) fn works_on_rows(statement: &Statement) -> bool {
 pub(crate) struct RowsWork {
     pub table: u16,
     /// An index of them is built.
-    pub index: Option<IndexDefinition>,
+    pub index: Option<IndexToMake>,
     /// All of them have to meet it.
     pub rule: Option<Rule>,
 }
@@ -40,7 +41,7 @@ pub(crate) struct RowsWork {
 impl RowsWork {
     /// The columns that rows have to have where they stand.
     pub fn columns(&self) -> Vec<usize> {
-        let key = self.index.iter().flat_map(|index| &index.key);
+        let key = self.index.iter().flat_map(|index| &index.definition.key);
         let key = key.map(|part| part.column);
         let rule = self.rule.iter().flat_map(Rule::columns);
         key.chain(rule.copied()).collect()
@@ -69,11 +70,11 @@ impl RowsWork {
 fn index_to_build(
     tx: &dyn DefineTarget,
     statement: &Statement,
-) -> Result<Option<(u16, IndexDefinition)>, SqlError> {
+) -> Result<Option<(u16, IndexToMake)>, SqlError> {
     match statement {
         Statement::CreateIndex(create) => Ok(match new_index(tx, create)? {
             NewIndex::There(_) => None,
-            NewIndex::New(table, definition) => Some((table, definition)),
+            NewIndex::New(new) => Some((new.0.number, new.1)),
         }),
         Statement::AlterTable(alter) => {
             let [AlterTableOperation::AddConstraint { constraint, .. }] = &alter.operations[..]
@@ -84,7 +85,15 @@ fn index_to_build(
             let constraint = constraint_of(constraint)?;
             check_may_have(&relation, &constraint)?;
             let index = index_of_constraint(tx, &relation, &constraint)?;
-            Ok(index.map(|index| (relation.number, index)))
+            Ok(index.map(|definition| {
+                let index = IndexToMake {
+                    names: key_names(&relation, &definition),
+                    definition,
+                    columns: Vec::new(),
+                    included: Vec::new(),
+                };
+                (relation.number, index)
+            }))
         }
         _ => Ok(None),
     }

@@ -345,14 +345,41 @@ pub(super) fn check_unique(key: &UniqueConstraint) -> Result<(), SqlError> {
     refuse("UNIQUE", &asked)
 }
 
+/// One of the things by which an index orders rows.
+pub(super) struct KeyElement {
+    pub by: KeyBy,
+    pub descending: bool,
+}
+
+/// By what an index orders rows.
+pub(super) enum KeyBy {
+    Column(String),
+    Expression(Tree),
+}
+
 /// The columns of a key, and whether they are descending.
 ///
 /// # Errors
 /// `0A000` for expressions.
 pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>, SqlError> {
-    let mut names = Vec::with_capacity(columns.len());
+    let elements = key_elements(columns)?.into_iter();
+    let names = elements.map(|element| match element.by {
+        KeyBy::Column(name) => Ok((name, element.descending)),
+        KeyBy::Expression(_) => Err(SqlError::unsupported(
+            "keys are of columns, not of expressions",
+        )),
+    });
+    names.collect()
+}
+
+/// The columns and expressions of an index.
+///
+/// # Errors
+/// `0A000` for another order of nulls, or operators that no index has.
+pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, SqlError> {
+    let mut elements = Vec::with_capacity(columns.len());
     for IndexColumn {
-        column: by,
+        column: order,
         operator_class,
     } in columns
     {
@@ -361,7 +388,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
             expr,
             options: _,
             with_fill,
-        } = by;
+        } = order;
         let expr = match expr {
             Tree::Collate { expr, collation } => {
                 check_collation(collation)?;
@@ -369,13 +396,20 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
             }
             expr => expr,
         };
-        let (Tree::Identifier(name), None) = (expr, with_fill) else {
-            return Err(SqlError::unsupported(
-                "indexes are of columns, not of expressions",
-            ));
+        if with_fill.is_some() {
+            return Err(SqlError::unsupported("WITH FILL is not supported"));
+        }
+        let by = match expr {
+            Tree::Identifier(name) => KeyBy::Column(name_of(name)),
+            Tree::Nested(inner) => match &**inner {
+                // Parentheses are no expression.
+                Tree::Identifier(name) => KeyBy::Column(name_of(name)),
+                other => KeyBy::Expression(other.clone()),
+            },
+            other => KeyBy::Expression(other.clone()),
         };
-        let descending = crate::expression::is_descending(by)?;
-        if by
+        let descending = crate::expression::is_descending(order)?;
+        if order
             .options
             .nulls_first
             .is_some_and(|first| first != descending)
@@ -384,9 +418,9 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<(String, bool)>
                 "an index has nulls last, and first where it is descending",
             ));
         }
-        names.push((name_of(name), descending));
+        elements.push(KeyElement { by, descending });
     }
-    Ok(names)
+    Ok(elements)
 }
 
 /// Checks that the operators of an index are those that it has: all indexes order values as `<` does, and texts by their

@@ -11,6 +11,7 @@ use super::reference::add_foreign;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::indexed::key_names;
 use crate::names::full_match_of;
 use crate::relation::{ColumnNotes, Relation};
 use crate::source::Source;
@@ -132,7 +133,7 @@ fn add_key(
     } else {
         notes.constraints.push(index);
     }
-    let columns = definition.key.iter().map(|part| part.column).collect();
+    let columns = key_names(relation, &definition);
     let created = tx.create_index(relation.number, definition);
     created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
     put_notes(tx, relation.number, &notes)

@@ -1,10 +1,10 @@
-//! `CREATE TABLE` and `CREATE INDEX`.
+//! `CREATE TABLE`.
 
 use super::columns::{
     Constraint, Declared, check, check_primary, check_unique, declared, foreign, key_columns,
 };
 use super::naming::{chosen, only_column};
-use super::options::{check_index_storage, check_table, refuse};
+use super::options::check_table;
 use super::reference::add_foreign;
 use super::skipped;
 use crate::declared::put_notes;
@@ -18,9 +18,9 @@ use crate::relation::{
 use crate::result::{Complete, Tag};
 use crate::types::SqlType;
 use sardonyx::Error;
-use sardonyx::schema::{IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value};
+use sardonyx::schema::{IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
-use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, TableConstraint};
+use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 
 /// The name of a new table.
 pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
@@ -305,7 +305,7 @@ fn schema_of(
 
 /// Checks that columns of a type can be found by an index: arrays, JSON and intervals are texts to the engine, which would
 /// order them as such.
-fn check_in_key(name: &str, kind: SqlType) -> Result<(), SqlError> {
+pub(super) fn check_in_key(name: &str, kind: SqlType) -> Result<(), SqlError> {
     match kind.has_keys() || kind == SqlType::Json {
         true => Err(SqlError::unsupported(format!(
             "an index or key with column \"{name}\" of type {} is not supported",
@@ -353,96 +353,4 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
         code::DUPLICATE_OBJECT,
         format!("constraint \"{name}\" for relation \"{table}\" already exists"),
     )
-}
-
-/// `CREATE INDEX`.
-///
-/// # Errors
-/// What is wrong with it; `23505` if rows have one key.
-pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
-    let (table, definition) = match new_index(tx, create)? {
-        NewIndex::There(complete) => return Ok(complete),
-        NewIndex::New(table, definition) => (table, definition),
-    };
-    let columns = definition.key.iter().map(|part| part.column).collect();
-    let created = tx.create_index(table, definition);
-    created.map_err(|error| SqlError::from(error).of_index_build(columns))?;
-    Ok(Complete::of(Tag::plain(INDEX_WORD)))
-}
-
-const INDEX_WORD: &str = "CREATE INDEX";
-
-/// What `CREATE INDEX` would make.
-pub(super) enum NewIndex {
-    /// There is something of its name, and that is no error.
-    There(Complete),
-    /// This index of the table with this number.
-    New(u16, IndexDefinition),
-}
-
-/// What `CREATE INDEX` would make.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<NewIndex, SqlError> {
-    const WORD: &str = INDEX_WORD;
-    let CreateIndex {
-        name: _,
-        table_name: _,
-        using,
-        columns: _,
-        unique: _,
-        // An index of many rows is built so in any case.
-        concurrently: _,
-        r#async,
-        if_not_exists: _,
-        include,
-        nulls_distinct,
-        with,
-        predicate,
-        index_options,
-        alter_options,
-    } = create;
-    let asked = [
-        (
-            !matches!(using, None | Some(IndexType::BTree)),
-            "USING other than btree",
-        ),
-        (*r#async, "ASYNC"),
-        (!include.is_empty(), "INCLUDE"),
-        (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
-        (predicate.is_some(), "WHERE"),
-        (
-            !index_options.is_empty() || !alter_options.is_empty(),
-            "a clause of another database system",
-        ),
-    ];
-    refuse(WORD, &asked)?;
-    with.iter().try_for_each(check_index_storage)?;
-    let relation = Relation::named(tx.view(), &of_public(&create.table_name)?)?;
-    let columns = key_columns(&create.columns)?;
-    let name = match &create.name {
-        Some(name) => of_public(name)?,
-        None => {
-            let parts: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-            free_name(tx, &relation.name, &parts, "idx", &[])?
-        }
-    };
-    if is_taken(tx, &name)? {
-        return match create.if_not_exists {
-            true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
-                let there = skipped(WORD, code::DUPLICATE_TABLE, message);
-                Ok(NewIndex::There(there))
-            }
-            false => Err(exists(&name)),
-        };
-    }
-    let definition = IndexDefinition {
-        name,
-        kind: IndexKind::Ordered,
-        unique: create.unique,
-        key: key_parts(&relation, &columns)?,
-    };
-    Ok(NewIndex::New(relation.number, definition))
 }

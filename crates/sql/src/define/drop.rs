@@ -2,6 +2,7 @@
 
 use super::comment::forget;
 use super::constraint::drop_constraint;
+use super::index::forget_index;
 use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;
@@ -153,9 +154,8 @@ pub(super) fn indexes(
             .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
         }
         tx.drop_index(number, &name)?;
-        if relation.notes.index_comments.contains_key(&name) {
-            let mut notes = relation.notes.clone();
-            notes.index_comments.remove(&name);
+        let mut notes = relation.notes.clone();
+        if forget_index(&mut notes, &name) {
             put_notes(tx, number, &notes)?;
         }
     }

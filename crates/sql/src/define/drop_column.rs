@@ -3,6 +3,7 @@
 
 use super::comment::forget;
 use super::constraint::{drop_constraint, drop_references};
+use super::index::forget_index;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
@@ -36,9 +37,16 @@ pub(super) fn drop_column(
     let relation = Relation::numbered(tx.view(), relation.number)?;
     let mut notes = relation.notes.clone();
     for index in &relation.schema.indexes {
-        if has(&index.key, number) {
+        let included = notes.included.get(&index.name);
+        if has(&index.key, number)
+            || included.is_some_and(|included| included.contains(&number))
+            || index
+                .key
+                .iter()
+                .any(|part| is_of(&relation, part.column, number))
+        {
             tx.drop_index(relation.number, &index.name)?;
-            notes.index_comments.remove(&index.name);
+            forget_index(&mut notes, &index.name);
         }
     }
     if let Some(sequence) = &column.sequence {
@@ -52,6 +60,12 @@ pub(super) fn drop_column(
 
 fn has(key: &[KeyPart], column: usize) -> bool {
     key.iter().any(|part| part.column == column)
+}
+
+/// True if a column of an index is generated of another column.
+fn is_of(relation: &Relation, generated: usize, column: usize) -> bool {
+    let schema = &relation.schema;
+    schema.is_index_column(generated) && schema.generated_of(column).any(|of| of == generated)
 }
 
 /// The names of the constraints of a table that name a column.

@@ -9,6 +9,7 @@ mod constraint;
 mod create;
 mod drop;
 mod drop_column;
+mod index;
 mod naming;
 mod options;
 mod procedure;
@@ -20,6 +21,7 @@ mod view;
 pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
 pub(crate) use drop::index_named;
+pub(crate) use index::IndexToMake;
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
 
@@ -69,7 +71,7 @@ pub(crate) fn run(
         } => procedure::drop(tx, proc_desc, *if_exists)?,
         Statement::CreateTable(create) => create::table(tx, create)?,
         Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
-        Statement::CreateIndex(create) => create::index(tx, create)?,
+        Statement::CreateIndex(create) => index::index(tx, create)?,
         Statement::CreateSequence {
             temporary,
             if_not_exists,

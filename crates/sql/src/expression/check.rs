@@ -1,4 +1,5 @@
-//! Conditions of tables, as SQL declares and shows them: CHECK.
+//! Conditions of tables, as SQL declares and shows them: CHECK. Expressions of indexes and of generated columns are kept in
+//! the same way.
 //!
 //! A condition is compiled here, by SQL's rules, whatever becomes of it. What the store's own language says in the same
 //! words, with the same meaning, stands there as it is written, so that every program tests it ([`is_plain`]). All else
@@ -8,13 +9,14 @@
 //! not be done; here it is refused, as rows are tested wherever they are written.
 
 use super::calls::function_name;
-use super::{Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, parts_of_tree};
+use super::{Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, parts_of_tree};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::position::{of_location, resolve};
 use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::Coercion;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
@@ -27,6 +29,81 @@ pub(crate) struct NamedColumn<'c> {
     pub number: usize,
     pub name: &'c str,
     pub spec: TypeSpec,
+}
+
+/// What an expression on a table's columns is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Use {
+    Check,
+    IndexKey,
+    IndexWhere,
+    Generated,
+}
+
+impl Use {
+    /// As PostgreSQL calls it, one and several.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Use::Check => ("check constraint", "check constraints"),
+            Use::IndexKey => ("index expression", "index expressions"),
+            Use::IndexWhere => ("index predicate", "index predicates"),
+            Use::Generated => (
+                "column generation expression",
+                "column generation expressions",
+            ),
+        }
+    }
+}
+
+/// An expression on the columns of a table, compiled and as it stands in the table's schema.
+///
+/// # Errors
+/// What is wrong with it; `0A000`, `42803`, `42P17`, `42P20` for what no such expression may have.
+pub(crate) fn declared_expression(
+    tree: &Tree,
+    table: &str,
+    columns: &[NamedColumn<'_>],
+    of: Use,
+) -> Result<(Typed, SqlCheck), SqlError> {
+    let mut inner = tree;
+    while let Tree::Nested(nested) = inner {
+        inner = nested;
+    }
+    refuse_parts(inner, of)?;
+    let scope = scope_of(table, columns);
+    let mut parameters = Parameters::default();
+    let mut compiler = Compiler::new(&scope, &mut parameters);
+    let typed = match of {
+        Use::Check | Use::IndexWhere => {
+            Typed::new(compiler.condition(inner, "WHERE")?, SqlType::Bool)
+        }
+        Use::IndexKey | Use::Generated => compiler.compile(inner)?,
+    };
+    check_immutable(&typed.expr, of)?;
+    let check = with_columns(inner.to_string(), &typed.expr, columns);
+    Ok((typed, check))
+}
+
+/// Compiles an expression that stands in a schema, if wanted as a value of a type, over rows whose values are found by the
+/// columns' numbers.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn stored_expression(
+    check: &SqlCheck,
+    wanted: Option<TypeSpec>,
+) -> Result<Typed, SqlError> {
+    let columns = stored_columns(check)?;
+    let tree = parse_expression(&check.text)?;
+    let scope = scope_of("", &columns);
+    let mut parameters = Parameters::default();
+    let mut compiler = Compiler::new(&scope, &mut parameters);
+    let typed = compiler.compile(&tree)?;
+    let Some(spec) = wanted else {
+        return Ok(typed);
+    };
+    let expr = compiler.coerce(typed, spec, Coercion::Assignment)?;
+    Ok(Typed { expr, spec })
 }
 
 /// The text of a condition of a table, as it stands in its schema.
@@ -43,13 +120,18 @@ pub(crate) fn declared_check(
     while let Tree::Nested(inner) = condition {
         condition = inner;
     }
-    refuse_parts(condition)?;
+    refuse_parts(condition, Use::Check)?;
     let scope = scope_of(table, columns);
     let expr = compiled(condition, &scope)?;
     let text = condition.to_string();
     if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
         return Ok(text);
     }
+    Ok(with_columns(text, &expr, columns).to_text())
+}
+
+/// A text with the columns that it reads.
+fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCheck {
     let mut read = std::collections::BTreeSet::new();
     expr.walk(&mut |part| {
         if let Expr::Column(number) = part {
@@ -71,7 +153,7 @@ pub(crate) fn declared_check(
         _ => None,
     });
     let columns = columns.collect();
-    Ok(SqlCheck { columns, text }.to_text())
+    SqlCheck { columns, text }
 }
 
 /// A condition as people read it, with the names that its columns have now.
@@ -92,6 +174,11 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
+    let tree = parse_expression(&check.text)?;
+    compiled(&tree, &scope_of("", &stored_columns(check)?))
+}
+
+fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
     let mut columns = Vec::with_capacity(check.columns.len());
     for column in &check.columns {
         let kind = SqlType::from_oid(column.kind);
@@ -104,8 +191,7 @@ pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
             },
         });
     }
-    let tree = parse_expression(&check.text)?;
-    compiled(&tree, &scope_of("", &columns))
+    Ok(columns)
 }
 
 /// Compiles a condition on rows of a schema, with the types that the engine's columns have, for who looks for rows.
@@ -114,7 +200,7 @@ pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
 /// What is wrong with it.
 pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlError> {
     let tree = parse_expression(text)?;
-    refuse_parts(&tree)?;
+    refuse_parts(&tree, Use::Check)?;
     let columns = schema.live_columns().map(|(number, column)| NamedColumn {
         number,
         name: &column.name,
@@ -153,25 +239,32 @@ fn scope_of(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
 fn compiled(tree: &Tree, scope: &Scope) -> Result<Expr, SqlError> {
     let mut parameters = Parameters::default();
     let expr = Compiler::new(scope, &mut parameters).condition(tree, "CHECK")?;
+    check_immutable(&expr, Use::Check)?;
+    Ok(expr)
+}
+
+/// Refuses functions that give rows, or another value each time.
+fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
+    let (one, all) = of.words();
     let of_rows = |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
     if expr.any(&of_rows) {
-        return Err(SqlError::unsupported(
-            "set-returning functions are not allowed in check constraints",
-        ));
+        let message = format!("set-returning functions are not allowed in {all}");
+        return Err(SqlError::unsupported(message));
     }
     let is_mutable =
         |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());
     if expr.any(&is_mutable) {
-        return Err(SqlError::new(
-            "42P17",
-            "functions in check constraint must be marked IMMUTABLE",
-        ));
+        let message = match of {
+            Use::Generated => "generation expression is not immutable".to_string(),
+            _ => format!("functions in {one} must be marked IMMUTABLE"),
+        };
+        return Err(SqlError::new(code::INVALID_OBJECT_DEFINITION, message));
     }
-    Ok(expr)
+    Ok(())
 }
 
-/// Refuses what no condition has: queries, aggregates, window functions, parameters.
-fn refuse_parts(tree: &Tree) -> Result<(), SqlError> {
+/// Refuses what no such expression has: queries, aggregates, window functions, parameters.
+fn refuse_parts(tree: &Tree, of: Use) -> Result<(), SqlError> {
     match tree {
         Tree::Subquery(_)
         | Tree::Exists { .. }
@@ -179,11 +272,10 @@ fn refuse_parts(tree: &Tree) -> Result<(), SqlError> {
             target: InTarget::Subquery(_),
             ..
         } => {
-            return Err(SqlError::unsupported(
-                "cannot use subquery in check constraint",
-            ));
+            let message = format!("cannot use subquery in {}", of.words().0);
+            return Err(SqlError::unsupported(message));
         }
-        Tree::Function(function) => refuse_function(function)?,
+        Tree::Function(function) => refuse_function(function, of)?,
         Tree::Value(literal) => {
             if let Literal::Placeholder(name) = &literal.value {
                 let message = format!("there is no parameter {name}");
@@ -192,22 +284,22 @@ fn refuse_parts(tree: &Tree) -> Result<(), SqlError> {
         }
         _ => {}
     }
-    parts_of_tree(tree).into_iter().try_for_each(refuse_parts)
+    let mut parts = parts_of_tree(tree).into_iter();
+    parts.try_for_each(|part| refuse_parts(part, of))
 }
 
-fn refuse_function(function: &ast::Function) -> Result<(), SqlError> {
+fn refuse_function(function: &ast::Function, of: Use) -> Result<(), SqlError> {
+    let all = of.words().1;
     if function.over.is_some() {
-        return Err(SqlError::new(
-            code::WINDOWING,
-            "window functions are not allowed in check constraints",
-        ));
+        let message = format!("window functions are not allowed in {all}");
+        return Err(SqlError::new(code::WINDOWING, message));
     }
     match Aggregate::named(&function_name(function)?) {
         None => Ok(()),
-        Some(_) => Err(SqlError::new(
-            code::GROUPING,
-            "aggregate functions are not allowed in check constraints",
-        )),
+        Some(_) => {
+            let message = format!("aggregate functions are not allowed in {all}");
+            Err(SqlError::new(code::GROUPING, message))
+        }
     }
 }
 

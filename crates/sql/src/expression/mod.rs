@@ -43,7 +43,10 @@ mod windows;
 
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
-pub(crate) use check::{NamedColumn, declared_check, row_condition, shown_check, stored_check};
+pub(crate) use check::{
+    NamedColumn, Use, declared_check, declared_expression, row_condition, shown_check,
+    stored_check, stored_expression,
+};
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;

@@ -5,8 +5,9 @@ use super::factoring::factored;
 use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
 use crate::expression::Subquery;
 use crate::expression::{Comparison, Expr, List, ListOf};
+use crate::indexed::Indexed;
 use crate::relation::Relation;
-use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
+use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, Value};
 
 /// The most keys that lists for several columns make together: beyond, the last of them are tested of each row.
 const COMBINATIONS_MAX: usize = 10_000;
@@ -16,8 +17,10 @@ const COMBINATIONS_MAX: usize = 10_000;
 struct Term {
     column: usize,
     says: Says,
-    /// Its number among the condition's parts.
-    part: usize,
+    /// Its number among the condition's parts; `None` if it follows of several.
+    part: Option<usize>,
+    /// It says that the condition of a partial index holds.
+    is_of_index: bool,
 }
 
 /// The values that a term allows for its column.
@@ -59,9 +62,10 @@ pub(crate) fn choose(
     is_limited: bool,
 ) -> Choice {
     let parts = parts_of(condition);
+    let indexed = Indexed::of(&relation.schema);
     let choosing = Choosing {
         relation,
-        terms: terms(&parts),
+        terms: terms(&parts, &indexed),
         order,
         is_limited,
     };
@@ -128,7 +132,7 @@ impl Choosing<'_> {
                 key,
                 backward: direction.unwrap_or(false),
             }),
-            parts: found.iter().map(|term| term.part).collect(),
+            parts: found.iter().filter_map(|term| term.part).collect(),
         })
     }
 
@@ -160,7 +164,7 @@ impl Choosing<'_> {
                     if term.column == next.column
                         && (*comparison == strict || *comparison == wide) =>
                 {
-                    Some((term.part, (value.clone(), *comparison == wide)))
+                    Some((term.part?, (value.clone(), *comparison == wide)))
                 }
                 _ => None,
             })
@@ -168,14 +172,17 @@ impl Choosing<'_> {
         let lower = bound(Comparison::Greater, Comparison::GreaterOrEqual);
         let upper = bound(Comparison::Less, Comparison::LessOrEqual);
         let bounds = [&lower, &upper].into_iter().flatten();
-        let parts = equal.iter().map(|term| term.part);
+        let parts = equal.iter().filter_map(|term| term.part);
         let parts: Vec<usize> = parts.chain(bounds.map(|(part, _)| *part)).collect();
-        // One value finds fewer rows than several do.
-        let scores = equal.iter().map(|term| 3 + usize::from(term.is_single()));
-        let mut score = scores.sum::<usize>() + parts.len() - equal.len();
-        if is_equal && equal.is_empty() {
+        // Many rows may meet the condition of an index, so an index is not chosen for it alone.
+        let sought = equal.iter().filter(|term| !term.is_of_index);
+        if is_equal && sought.clone().next().is_none() {
             return None;
         }
+        // One value finds fewer rows than several do.
+        let scores = sought.map(|term| 3 + usize::from(term.is_single()));
+        let bounds = usize::from(lower.is_some()) + usize::from(upper.is_some());
+        let mut score = scores.sum::<usize>() + bounds;
         let direction = self.direction(index);
         if direction.is_some() && (score > 0 || self.is_limited) {
             score += if self.is_limited { 3 } else { 1 };
@@ -183,6 +190,7 @@ impl Choosing<'_> {
         if score == 0 {
             return None;
         }
+        score += equal.iter().filter(|term| term.is_of_index).count();
         let is_bounded = lower.is_some() || upper.is_some();
         let columns = index.key.iter().zip(&equal);
         let path = RangePath {
@@ -339,12 +347,12 @@ impl Term {
     }
 }
 
-fn terms(parts: &[Expr]) -> Vec<Term> {
-    let mut terms = Vec::new();
+fn terms(parts: &[Expr], indexed: &Indexed) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
     for (part, expr) in parts.iter().enumerate() {
         let said = match expr {
-            Expr::Compare(comparison, sides) => compared(*comparison, sides),
-            Expr::Or(_) | Expr::In(..) => is_of(expr),
+            Expr::Compare(comparison, sides) => compared(*comparison, sides, indexed),
+            Expr::Or(_) | Expr::In(..) => is_of(expr, indexed),
             Expr::Subquery(query) => {
                 let column = query.equal_column();
                 column.map(|column| (column, Says::IsOfQuery(query.clone())))
@@ -352,29 +360,47 @@ fn terms(parts: &[Expr]) -> Vec<Term> {
             _ => None,
         };
         if let Some((column, says)) = said {
-            terms.push(Term { column, says, part });
+            let part = Some(part);
+            let is_of_index = false;
+            terms.push(Term {
+                column,
+                says,
+                part,
+                is_of_index,
+            });
         }
     }
+    let is_sought = |column| terms.iter().any(|term| term.column == column);
+    let implied = indexed.implied(parts, is_sought).into_iter();
+    let implied = implied.map(|(column, part)| Term {
+        column,
+        says: Says::Compares(Comparison::Equal, Expr::Literal(Value::Bool(true))),
+        part,
+        is_of_index: true,
+    });
+    let implied: Vec<Term> = implied.collect();
+    terms.extend(implied);
     terms
 }
 
-fn compared(comparison: Comparison, sides: &(Expr, Expr)) -> Option<(usize, Says)> {
-    match sides {
-        (Expr::Column(column), value) if value.is_constant() => {
-            Some((*column, Says::Compares(comparison, value.clone())))
-        }
-        (value, Expr::Column(column)) if value.is_constant() => {
-            let comparison = comparison.reversed();
-            Some((*column, Says::Compares(comparison, value.clone())))
-        }
-        _ => None,
+fn compared(
+    comparison: Comparison,
+    (left, right): &(Expr, Expr),
+    indexed: &Indexed,
+) -> Option<(usize, Says)> {
+    if right.is_constant()
+        && let Some(column) = indexed.column_of(left)
+    {
+        return Some((column, Says::Compares(comparison, right.clone())));
     }
+    let column = indexed.column_of(right).filter(|_| left.is_constant())?;
+    Some((column, Says::Compares(comparison.reversed(), left.clone())))
 }
 
 /// The column that is to equal one of several values, which a list says, or several equations and lists.
-fn is_of(expr: &Expr) -> Option<(usize, Says)> {
+fn is_of(expr: &Expr, indexed: &Indexed) -> Option<(usize, Says)> {
     if let Expr::In(part, list) = expr
-        && let Expr::Column(column) = **part
+        && let Some(column) = indexed.column_of(part)
     {
         let is_constant = list.parts().iter().all(Expr::is_constant);
         let says = match &list.of {
@@ -392,8 +418,8 @@ fn is_of(expr: &Expr) -> Option<(usize, Says)> {
     let mut items = Vec::with_capacity(conditions.len());
     for condition in conditions {
         let (column, says) = match condition {
-            Expr::Compare(Comparison::Equal, sides) => compared(Comparison::Equal, sides)?,
-            Expr::Or(_) | Expr::In(..) => is_of(condition)?,
+            Expr::Compare(Comparison::Equal, sides) => compared(Comparison::Equal, sides, indexed)?,
+            Expr::Or(_) | Expr::In(..) => is_of(condition, indexed)?,
             _ => return None,
         };
         if *found.get_or_insert(column) != column {

@@ -1,5 +1,6 @@
 //! `INSERT`: rows of values, of a query, or of defaults; what becomes of those whose key is there.
 
+use super::choice::parts_of;
 use super::output::Output;
 use super::planning::Planning;
 use super::query::draft_query;
@@ -9,14 +10,17 @@ use super::write::{Changes, compile_assigned, compile_changes, compile_returning
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
 use crate::expression::{Expr, Function, Scope};
-use crate::names::{name_of, parts_of};
+use crate::indexed::{ColumnValue, Indexed, seen_key};
+use crate::names::{name_of, parts_of as name_parts};
+use crate::parse::{parse_expression, written_expression};
 use crate::relation::StoredColumn;
 use crate::relation::{DefaultValue, Relation, RelationColumn};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::{IndexDefinition, Value};
 use sqlparser::ast::{
-    self, ConflictTarget, InsertOverriding, OnConflictAction, OnInsert, SetExpr, TableObject,
+    self, ConflictTarget, Expr as Tree, InsertOverriding, OnConflictAction, OnInsert, SetExpr,
+    TableObject,
 };
 
 /// A compiled `INSERT`.
@@ -37,6 +41,8 @@ pub(crate) struct InsertPlan {
     pub returning: Option<Output>,
     /// Whether subqueries stand in its rows.
     pub has_subqueries: bool,
+    /// The generated columns, where a row is looked at before it is stored, or afterwards.
+    pub generated: Vec<ColumnValue>,
 }
 
 /// Where the rows come from.
@@ -177,7 +183,12 @@ pub(crate) fn plan_insert(
         Some(_) => return Err(SqlError::unsupported("this form of ON is not supported")),
     };
     let returning = compile_returning(planning, &scope, insert.returning.as_deref())?;
+    let generated = match conflict.is_some() || returning.is_some() {
+        true => ColumnValue::all(&relation.schema)?,
+        false => Vec::new(),
+    };
     Ok(InsertPlan {
+        generated,
         table: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
@@ -207,7 +218,7 @@ fn targets(relation: &Relation, names: &[ast::ObjectName]) -> Result<Vec<usize>,
     }
     let mut places = Vec::with_capacity(names.len());
     for name in names {
-        let mut parts = parts_of(name)?.into_iter();
+        let mut parts = name_parts(name)?.into_iter();
         let name = parts.next().unwrap_or_default();
         let number = relation.column(&name)?.number;
         if let Some(field) = parts.next() {
@@ -353,28 +364,15 @@ fn conflict(
 ) -> Result<Conflict, SqlError> {
     let target = match &on.conflict_target {
         None => None,
-        Some(ConflictTarget::Columns {
-            predicate: Some(_), ..
-        }) => {
-            return Err(SqlError::unsupported(
-                "ON CONFLICT with WHERE is not supported",
-            ));
-        }
-        Some(ConflictTarget::Columns { columns: names, .. }) => {
-            let mut columns = Vec::with_capacity(names.len());
-            for name in names {
-                columns.push(relation.column(&name_of(name))?.number);
-            }
-            Some(unique_index(relation, |index, _| {
-                let key = index.key.iter();
-                index.key.len() == columns.len()
-                    && key
-                        .map(|part| part.column)
-                        .all(|column| columns.contains(&column))
-            }))
-        }
+        Some(ConflictTarget::Columns { columns, predicate }) => Some(inferred(
+            planning,
+            relation,
+            scope,
+            columns,
+            predicate.as_ref(),
+        )?),
         Some(ConflictTarget::OnConstraint(name)) => {
-            let name = parts_of(name)?.pop().unwrap_or_default();
+            let name = name_parts(name)?.pop().unwrap_or_default();
             let found = unique_index(relation, |_, constraint| constraint == name);
             if found.is_none() {
                 return Err(SqlError::new(
@@ -424,6 +422,43 @@ fn conflict(
         }
     };
     Ok(Conflict { target, update })
+}
+
+/// The unique index that has these columns and expressions, of the rows that meet a condition at least.
+fn inferred(
+    planning: &mut Planning<'_>,
+    relation: &Relation,
+    scope: &Scope,
+    names: &[ast::Ident],
+    predicate: Option<&Tree>,
+) -> Result<Option<Target>, SqlError> {
+    let indexed = Indexed::of(&relation.schema);
+    let mut compiler = planning.compiler(scope);
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        columns.push(match written_expression(name) {
+            None => relation.column(&name_of(name))?.number,
+            Some(text) => {
+                let typed = compiler.compile(&parse_expression(text)?)?;
+                match indexed.column_of(&typed.expr) {
+                    Some(column) => column,
+                    None => return Ok(None),
+                }
+            }
+        });
+    }
+    let condition = predicate.map(|tree| compiler.condition(tree, "WHERE"));
+    let parts = parts_of(condition.transpose()?);
+    let implied = indexed.implied(&parts, |_| false);
+    let schema = &relation.schema;
+    Ok(unique_index(relation, |index, _| {
+        let mut key = seen_key(schema, index).map(|part| part.column);
+        let first = index.key.first().map(|part| part.column);
+        let holds = || implied.iter().any(|(column, _)| Some(*column) == first);
+        seen_key(schema, index).count() == columns.len()
+            && key.all(|column| columns.contains(&column))
+            && (!schema.is_partial(index) || holds())
+    }))
 }
 
 fn unique_index(

@@ -8,6 +8,7 @@ use crate::error::Violation;
 use crate::error::{SqlError, code};
 use crate::expression::Kept;
 use crate::expression::{Environment, Expr};
+use crate::indexed::ColumnValue;
 use crate::memory::Memory;
 use crate::rows::Table;
 use crate::rows::Values;
@@ -188,6 +189,7 @@ impl Inserting<'_, '_> {
             self.next_row = Some(number + 1);
             row[column] = Value::Int(number);
         }
+        ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
         if let Some(conflict) = &self.plan.conflict {
             let checked = check_whole(tx, self.plan.number, &row);
             checked.map_err(|error| self.failed(error, &row))?;

@@ -159,6 +159,11 @@ fn name_of_tree(tree: &Tree) -> String {
     found_name(tree).map_or("?column?".into(), |(name, _)| name)
 }
 
+/// The name that an expression gives a column, if it gives one.
+pub(crate) fn name_of_expression(tree: &Tree) -> Option<String> {
+    found_name(tree).map(|(name, _)| name)
+}
+
 /// The name that an expression gives its column, and whether casts and `CASE` around it keep that: those of columns and
 /// functions they do, but not those of casts.
 ///

@@ -146,7 +146,7 @@ impl<'p> Rewriting<'p> {
         let Some(changes) = self.changes else {
             return true;
         };
-        let sets = |column: &usize| changes.set.iter().any(|(set, _)| set.number == *column);
+        let sets = |column: &usize| changes.changing.contains(column);
         let refers = |key: &ForeignKey| key.columns.iter().any(sets);
         let may_change_key = changes.moves || changes.may_collide;
         (0..source.definitions().len() as u16).all(|number| {

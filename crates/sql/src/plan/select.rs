@@ -17,6 +17,7 @@ use crate::error::{SqlError, code};
 use crate::expression::SortKey;
 use crate::expression::window::Windows;
 use crate::expression::{Expr, Scope, Typed, ordered};
+use crate::indexed::Indexed;
 use crate::types::TypeSpec;
 use sqlparser::ast::{Distinct, Select};
 
@@ -227,7 +228,7 @@ impl Draft {
     pub fn finish(mut self) -> SelectPlan {
         self.leave_out_unread();
         let order = match self.grouping.is_none() && self.distinct_on.is_empty() {
-            true => column_order(&self.sort),
+            true => column_order(&self.sort, self.from.as_ref()),
             false => None,
         };
         let mut sort = self.sort;
@@ -328,12 +329,18 @@ impl FromTable {
     }
 }
 
-/// The order, if it is by columns of the table, with nulls where an index has them.
-fn column_order(sort: &[SortKey]) -> Option<WantedOrder> {
-    let columns = sort.iter().map(|key| match key.expression {
-        Expr::Column(column) if key.nulls_first == key.descending => Some((column, key.descending)),
-        _ => None,
-    });
+/// The order, if it is by columns of the table or expressions of its indexes, with nulls where an index has them.
+fn column_order(sort: &[SortKey], from: Option<&FromNode>) -> Option<WantedOrder> {
+    let indexed = match from {
+        Some(FromNode::Leaf(FromTable::Relation(relation), _)) => Indexed::of(&relation.schema),
+        _ => Indexed::default(),
+    };
+    let columns = sort
+        .iter()
+        .map(|key| match indexed.column_of(&key.expression) {
+            Some(column) if key.nulls_first == key.descending => Some((column, key.descending)),
+            _ => None,
+        });
     let order: WantedOrder = columns.collect::<Option<_>>()?;
     (!order.is_empty()).then_some(order)
 }

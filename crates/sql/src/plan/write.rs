@@ -9,6 +9,7 @@ pub(crate) use super::whole::{check_whole, insert_whole, whole, with_row};
 use crate::error::{SqlError, code};
 use crate::expression::Kept;
 use crate::expression::{Environment, Expr, Scope};
+use crate::indexed::{ColumnValue, changed_with};
 use crate::names::parts_of;
 use crate::relation::StoredColumn;
 use crate::relation::{Relation, RelationColumn};
@@ -23,6 +24,7 @@ use sardonyx::schema::Value;
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr as Tree, FromTable, SelectItem, UpdateTableFromKind,
 };
+use std::collections::BTreeSet;
 
 /// A compiled `UPDATE`.
 #[derive(Debug)]
@@ -49,6 +51,10 @@ pub(crate) struct Changes {
     pub may_collide: bool,
     /// Whether rows refer to what is set.
     pub is_referenced: bool,
+    /// The generated columns.
+    pub generated: Vec<ColumnValue>,
+    /// The columns that are set, and those that are generated of them.
+    pub changing: BTreeSet<usize>,
 }
 
 /// A compiled `DELETE`.
@@ -180,10 +186,14 @@ pub(crate) fn compile_changes(
         }
     }
     let key = key_columns(relation);
+    let changing = changed_with(
+        &relation.schema,
+        set.iter().map(|(column, _)| column.number),
+    );
     let mut unique = relation.schema.indexes.iter().filter(|index| index.unique);
     let may_collide = unique.any(|index| {
         let mut key = index.key.iter();
-        key.any(|part| set.iter().any(|(column, _)| column.number == part.column))
+        key.any(|part| changing.contains(&part.column))
     });
     let moves = set.iter().any(|(column, _)| key.contains(&column.number));
     Ok(Changes {
@@ -191,6 +201,8 @@ pub(crate) fn compile_changes(
         width: relation.schema.columns.len(),
         is_referenced: moves && is_referenced(planning.source, relation.number),
         columns: relation.columns.iter().map(StoredColumn::of).collect(),
+        generated: ColumnValue::all(&relation.schema)?,
+        changing,
         set,
         key,
         moves,
@@ -316,6 +328,7 @@ impl Changes {
             for (number, value) in &values {
                 all[*number] = value.clone();
             }
+            ColumnValue::fill(&self.generated, &mut all, with)?;
         }
         Ok(Change {
             found,

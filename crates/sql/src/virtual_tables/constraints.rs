@@ -7,6 +7,7 @@ use super::information_schema::relations;
 use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
+use crate::indexed::shown_expression;
 use crate::names::is_full_match;
 use crate::names::quoted;
 use crate::relation::table_oid;
@@ -98,10 +99,12 @@ pub(super) fn sequence_oid(at: usize) -> u32 {
 }
 
 fn names_of(relation: &Relation, columns: &[usize]) -> String {
-    let names = columns.iter().map(|column| {
-        let column = relation.numbered_column(*column);
-        column.map_or_else(String::new, |column| quoted(&column.name))
-    });
+    let names = columns
+        .iter()
+        .map(|column| match relation.numbered_column(*column) {
+            Some(column) => quoted(&column.name),
+            None => shown_expression(&relation.schema, *column).unwrap_or_default(),
+        });
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -181,7 +184,7 @@ pub(crate) fn constraints_of(
         let mut indexes = seen_indexes(&other).into_iter();
         let is_it = |index: &SeenIndex| {
             let columns = index.columns.iter().map(|(column, _)| column);
-            index.unique && columns.eq(key.referenced.iter())
+            index.unique && index.condition.is_none() && columns.eq(key.referenced.iter())
         };
         add(Constraint {
             index: indexes.find(is_it).map_or(0, |index| index.oid),
@@ -297,8 +300,14 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
     let unique = if index.unique { "UNIQUE " } else { "" };
+    let included = match index.included.is_empty() {
+        true => String::new(),
+        false => format!(" INCLUDE ({})", names_of(relation, &index.included)),
+    };
+    let condition = index.condition.as_ref();
+    let condition = condition.map_or_else(String::new, |text| format!(" WHERE ({text})"));
     format!(
-        "CREATE {unique}INDEX {} ON public.{} USING btree ({columns})",
+        "CREATE {unique}INDEX {} ON public.{} USING btree ({columns}){included}{condition}",
         quoted(&index.name),
         quoted(&relation.name)
     )

@@ -5,6 +5,7 @@ use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::indexed::{key_name, seen_key, shown_condition, shown_expression};
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
@@ -86,7 +87,12 @@ pub(super) fn index_oid(table: u16, index: usize) -> u32 {
 pub(super) struct SeenIndex {
     pub oid: u32,
     pub name: String,
+    /// Columns of the table, and those that the engine has for expressions.
     pub columns: Vec<(usize, bool)>,
+    /// The columns of `INCLUDE`.
+    pub included: Vec<usize>,
+    /// The condition of a partial index, as SQL.
+    pub condition: Option<String>,
     pub unique: bool,
     pub primary: bool,
 }
@@ -94,8 +100,9 @@ pub(super) struct SeenIndex {
 pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenIndex> {
     let primary = relation.primary_constraint();
     let mut seen = Vec::new();
-    let columns = |key: &[sardonyx::schema::KeyPart]| {
-        key.iter()
+    let schema = &relation.schema;
+    let columns = |index| {
+        seen_key(schema, index)
             .map(|part| (part.column, part.descending))
             .collect()
     };
@@ -103,7 +110,9 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
         seen.push(SeenIndex {
             oid: index_oid(relation.number, 0),
             name: name.clone(),
-            columns: columns(&relation.schema.primary.key),
+            columns: columns(&schema.primary),
+            included: Vec::new(),
+            condition: None,
             unique: true,
             primary: true,
         });
@@ -112,7 +121,14 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
         seen.push(SeenIndex {
             oid: index_oid(relation.number, at + 1),
             name: index.name.clone(),
-            columns: columns(&index.key),
+            columns: columns(index),
+            included: relation
+                .notes
+                .included
+                .get(&index.name)
+                .cloned()
+                .unwrap_or_default(),
+            condition: shown_condition(schema, index),
             unique: index.unique,
             primary: relation.notes.primary_index.as_ref() == Some(&index.name),
         });
@@ -134,7 +150,9 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for index in seen_indexes(&relation) {
-            let places = index.columns.iter().map(|(column, _)| {
+            let included = index.included.iter();
+            let keys = index.columns.iter().map(|(column, _)| column);
+            let places = keys.chain(included).map(|column| {
                 let mut columns = relation.columns.iter();
                 let at = columns.position(|there| there.number == *column);
                 at.map_or(0, |at| at + 1).to_string()
@@ -144,17 +162,21 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
             let vector = |words: &mut dyn Iterator<Item = &'static str>| {
                 Value::Text(words.collect::<Vec<_>>().join(" "))
             };
+            let all = count + index.included.len();
+            let expressions = index.columns.iter();
+            let expressions: Vec<String> = expressions
+                .filter_map(|(column, _)| shown_expression(&relation.schema, *column))
+                .collect();
             let order = |(_, descending): &(usize, bool)| if *descending { "3" } else { "0" };
             let collations = index.columns.iter().map(|(column, _)| {
-                let column = relation.numbered_column(*column);
-                column
-                    .map_or(0, |column| functions::collation(column.spec.kind))
+                let name = key_name(&relation, *column);
+                name.map_or(0, |name| functions::collation(name.kind))
                     .to_string()
             });
             rows.push(vec![
                 oid(index.oid),
                 oid(table_oid(relation.number)),
-                Value::Int(count as i128),
+                Value::Int(all as i128),
                 Value::Int(count as i128),
                 Value::Bool(index.unique),
                 no.clone(),
@@ -171,8 +193,11 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                 Value::Text(collations.collect::<Vec<_>>().join(" ")),
                 vector(&mut std::iter::repeat_n("0", count)),
                 vector(&mut index.columns.iter().map(order)),
-                Value::Null,
-                Value::Null,
+                match expressions.is_empty() {
+                    true => Value::Null,
+                    false => Value::Text(expressions.join(", ")),
+                },
+                index.condition.map_or(Value::Null, Value::Text),
             ]);
         }
     }

@@ -7,6 +7,7 @@ use super::views::seen_views;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::indexed::expression_column;
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
@@ -281,9 +282,13 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             rows.push(row);
         }
         for index in seen_indexes(&relation) {
-            for (at, (column, _)) in index.columns.iter().enumerate() {
-                if let Some(column) = relation.numbered_column(*column) {
+            let columns = index.columns.iter().map(|(column, _)| *column);
+            let columns = columns.chain(index.included.iter().copied());
+            for (at, column) in columns.enumerate() {
+                if let Some(column) = relation.numbered_column(column) {
                     rows.push(plain_attribute(index.oid, at, &column.name, column.spec));
+                } else if let Some((name, spec)) = expression_column(&relation.schema, column) {
+                    rows.push(plain_attribute(index.oid, at, &name, spec));
                 }
             }
         }

@@ -32,7 +32,10 @@ pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
             let schema = &state.schema;
             state.is_checked = !schema.foreign_keys.is_empty() || !schema.checks.is_empty();
             state.is_declared = !schema.declared.is_empty();
-            state.is_generated = schema.declared.iter().any(|there| there.generated().is_some());
+            state.is_generated = schema
+                .declared
+                .iter()
+                .any(|there| there.generated().is_some());
             state.is_referenced = is_referenced;
         }
     }

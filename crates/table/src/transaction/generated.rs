@@ -2,9 +2,7 @@
 //! bytes.
 
 use super::Transaction;
-use sardonyx_rows::constraints::{
-    self, Generated, generated_of, generated_values,
-};
+use sardonyx_rows::constraints::{self, Generated, generated_of, generated_values};
 use sardonyx_rows::row::{same, value_in_record};
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::{RowWriter, TableError};
@@ -89,8 +87,7 @@ impl Transaction<'_> {
         let moves = change.set_columns().any(|(column, _)| is_newer(column));
         let lacks = |column| moves && is_newer(column);
         let of = (&*schema, &*name);
-        let mut values =
-            constraints::generated_of_changed(of, &generated, &there, change, lacks)?;
+        let mut values = constraints::generated_of_changed(of, &generated, &there, change, lacks)?;
         values.retain(|(column, _)| moves || !is_newer(*column));
         Ok(values)
     }

@@ -13,6 +13,8 @@ use crate::running::Read;
 use crate::sequences::SequenceChanges;
 use crate::session::given::Given;
 use crate::source::Source;
+use sardonyx::rows::DefineRows;
+use sardonyx::schema::GeneratedColumn;
 use sardonyx::{Durability, Transaction};
 use std::sync::Arc;
 
@@ -23,15 +25,42 @@ pub(super) fn define(
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
     let limits = database.beside();
-    let Some((whole, work)) = Whole::defining((database, &limits), given, with)? else {
+    let Some((mut whole, mut work)) = Whole::defining((database, &limits), given, with)? else {
         return Ok(Came::InStage);
     };
+    let generated = work.index.iter().flat_map(|index| &index.columns);
+    let generated: Vec<_> = generated.cloned().collect();
+    let table = work.table;
+    if !generated.is_empty() {
+        // Rows that come or change have them from now on.
+        match whole.generate(&generated) {
+            Ok(()) => {}
+            Err(stop) => return Ok(of_stage(stop.came::<()>()?)),
+        }
+        match Whole::defining((database, &limits), given, with)? {
+            Some(again) => (whole, work) = again,
+            None => return Ok(Came::InStage),
+        }
+    }
+    let came = define_whole(&whole, &work, given);
+    if !generated.is_empty() && !matches!(came, Ok(Came::Done(_))) {
+        whole.forget_generated(table);
+    }
+    came
+}
+
+fn define_whole(
+    whole: &Whole<'_>,
+    work: &RowsWork,
+    given: &Given<'_>,
+) -> Result<Came<Ran<Read>>, SqlError> {
+    let database = whole.database;
     match whole.have(&work.columns())? {
         Came::Done(()) => {}
         came => return Ok(of_stage(came)),
     }
     let mut has_run = false;
-    let finish = |tx: &mut Transaction<'_>| whole.define(given, &work, tx, &mut has_run);
+    let finish = |tx: &mut Transaction<'_>| whole.define(given, work, tx, &mut has_run);
     let made = match (&work.index, &work.rule) {
         (Some(index), rule) => whole.with_index(index, rule.as_ref(), finish),
         (None, Some(rule)) => whole.with_rule(rule, finish),
@@ -91,6 +120,28 @@ impl<'w> Whole<'w> {
             pace: Pace::default(),
         };
         Ok(Some((whole, work)))
+    }
+
+    /// Declares columns that are generated for an index. The table's rows do not have them yet.
+    fn generate(&self, columns: &[GeneratedColumn]) -> Result<(), Stop> {
+        let table = self.made.table();
+        let declare = |tx: &mut Transaction<'_>| {
+            self.check_table(tx)?;
+            Ok::<_, Stop>(tx.declare_generated(table, columns)?)
+        };
+        self.turn()?.run(Durability::Deferred, declare)?;
+        self.database.catalogue_changed();
+        Ok(())
+    }
+
+    /// Drops the columns of indexes that no index names: this one was not made. If that fails, the next `DROP INDEX` of the
+    /// table does so.
+    fn forget_generated(&self, table: u16) {
+        if let Ok(turn) = self.database.turn(&Arc::default()) {
+            let forget = |tx: &mut Transaction<'_>| tx.drop_unused_columns(table);
+            let _ = turn.run(Durability::Deferred, forget);
+            self.database.catalogue_changed();
+        }
     }
 
     /// Rewrites all rows of the table as they are, if some are older than one of these columns: these have no place for it.

@@ -4,12 +4,11 @@
 
 use super::made::Ran;
 use super::whole::{LAST_ROWS, OTHERS_FIRST, ROUNDS, Stop, Whole, commit};
-use crate::define::Rule;
+use crate::define::{IndexToMake, Rule};
 use crate::error::SqlError;
 use crate::source::Source;
 use crate::violations::explained;
 use sardonyx::low_level::{Address, IndexBeside, IndexRun};
-use sardonyx::schema::IndexDefinition;
 use sardonyx::{Durability, Error, Snapshot, Transaction};
 use sardonyx_rows::ScanPlace;
 use std::sync::Arc;
@@ -20,11 +19,10 @@ const APPENDED: usize = 4;
 const MOVED: usize = 100;
 
 /// Rows of a state that came after the statement began have one key: the statement fails as if it had run in that state.
-fn of_build(stop: Stop, definition: &IndexDefinition, source: &dyn Source) -> Stop {
+fn of_build(stop: Stop, index: &IndexToMake, source: &dyn Source) -> Stop {
     match stop {
         Stop::Engine(error @ Error::Duplicate(_)) => {
-            let columns = definition.key.iter().map(|part| part.column).collect();
-            let error = SqlError::from(error).of_index_build(columns);
+            let error = SqlError::from(error).of_index_build(index.names.clone());
             Stop::Statement(explained(source, error))
         }
         stop => stop,
@@ -32,19 +30,19 @@ fn of_build(stop: Stop, definition: &IndexDefinition, source: &dyn Source) -> St
 }
 
 /// The same of a snapshot, unless that was ended.
-fn in_state(stop: Stop, definition: &IndexDefinition, snapshot: &Snapshot) -> Stop {
-    of_build(stop, definition, &&**snapshot.space()).unless_ended(&[snapshot])
+fn in_state(stop: Stop, index: &IndexToMake, snapshot: &Snapshot) -> Stop {
+    of_build(stop, index, &&**snapshot.space()).unless_ended(&[snapshot])
 }
 
 impl Whole<'_> {
     /// Builds an index, which becomes one of the table in one call with `finish`. All rows have to meet a rule by then.
     pub fn with_index<T>(
         &self,
-        definition: &IndexDefinition,
+        index: &IndexToMake,
         rule: Option<&Rule>,
         finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
-        let made = self.make_index(definition, rule, finish);
+        let made = self.make_index(index, rule, finish);
         if made.is_err() {
             self.forget_index();
         }
@@ -53,20 +51,21 @@ impl Whole<'_> {
 
     fn make_index<T>(
         &self,
-        definition: &IndexDefinition,
+        index: &IndexToMake,
         rule: Option<&Rule>,
         finish: impl FnOnce(&mut Transaction<'_>) -> Result<T, Stop>,
     ) -> Result<Ran<T>, Stop> {
         let table = self.made.table();
-        let begin = |tx: &mut Transaction<'_>| tx.begin_index_beside(table, definition.clone());
+        let begin =
+            |tx: &mut Transaction<'_>| tx.begin_index_beside(table, index.definition.clone());
         let beside = self.turn()?.run(Durability::Deferred, begin)?;
         let snapshot = self.newest()?;
         if let Some(rule) = rule {
             self.all_meet(rule, &snapshot)?;
         }
         let filled = self.fill_index(&beside, &snapshot);
-        filled.map_err(|stop| in_state(stop, definition, &snapshot))?;
-        let (last, count) = self.catch_index_up((&beside, definition), rule, snapshot)?;
+        filled.map_err(|stop| in_state(stop, index, &snapshot))?;
+        let (last, count) = self.catch_index_up((&beside, index), rule, snapshot)?;
         let turn = self.turn()?;
         commit(turn, self.limits, count, |tx: &mut Transaction<'_>| {
             self.check_table(tx)?;
@@ -74,7 +73,7 @@ impl Whole<'_> {
                 self.meet_now(rule, &last, tx)?;
             }
             let taken = tx.take_index_over(beside, last.space(), self.limits.keys_max);
-            taken.map_err(|error| of_build(error.into(), definition, &*tx))?;
+            taken.map_err(|error| of_build(error.into(), index, &*tx))?;
             // Before pages change, so that none is copied for it.
             drop(last);
             match rule {
@@ -128,7 +127,7 @@ impl Whole<'_> {
     /// to meet a rule. Returns the snapshot of which the index has the rows, and the number of changes of the last round.
     fn catch_index_up(
         &self,
-        (beside, definition): (&IndexBeside, &IndexDefinition),
+        (beside, index): (&IndexBeside, &IndexToMake),
         rule: Option<&Rule>,
         mut snapshot: Snapshot,
     ) -> Result<(Snapshot, usize), Stop> {
@@ -153,7 +152,7 @@ impl Whole<'_> {
                 let come =
                     |tx: &mut Transaction<'_>| tx.index_beside(beside, after, come.iter().copied());
                 let done = self.in_turn(come);
-                done.map_err(|stop| in_state(stop, definition, &next))?;
+                done.map_err(|stop| in_state(stop, index, &next))?;
             }
             count = changes.gone.len() + changes.come.len();
             snapshot = next;

@@ -1,0 +1,279 @@
+//! `CREATE INDEX`: of columns, of expressions, of the rows alone of which a condition is true.
+//!
+//! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is noted and
+//! shown: no query is answered from an index alone, so its columns are read in the row in any case.
+
+use super::columns::{KeyBy, KeyElement, key_elements};
+use super::create::{check_in_key, exists, free_name, is_taken};
+use super::options::{check_index_storage, refuse};
+use super::skipped;
+use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::expression::Use;
+use crate::indexed::{KeyName, index_expression, key_name, wrapped};
+use crate::names::{name_of, of_public};
+use crate::plan::output::name_of_expression;
+use crate::relation::{Relation, TableNotes};
+use crate::result::{Complete, Tag};
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::{
+    GeneratedColumn, INDEX_KEY, INDEX_WHERE, IndexDefinition, IndexKind, KeyPart, Schema,
+};
+use sardonyx_rows::condition::SqlCheck;
+use sqlparser::ast::{CreateIndex, IndexType};
+
+const WORD: &str = "CREATE INDEX";
+
+/// An index that a statement makes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct IndexToMake {
+    pub definition: IndexDefinition,
+    /// The columns that are generated for it and that its table does not have yet.
+    pub columns: Vec<GeneratedColumn>,
+    /// The names of its key's columns in errors.
+    pub names: Vec<Option<KeyName>>,
+    /// The columns of `INCLUDE`.
+    pub included: Vec<usize>,
+}
+
+/// What `CREATE INDEX` would make.
+pub(super) enum NewIndex {
+    /// There is something of its name, and that is no error.
+    There(Complete),
+    /// This index of a table.
+    New(Box<(Relation, IndexToMake)>),
+}
+
+/// `CREATE INDEX`.
+///
+/// # Errors
+/// What is wrong with it; `23505` if rows have one key.
+pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
+    let (relation, index) = match new_index(tx, create)? {
+        NewIndex::There(complete) => return Ok(complete),
+        NewIndex::New(new) => *new,
+    };
+    make(tx, &relation, index)?;
+    Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// Makes an index of a table.
+///
+/// # Errors
+/// `23505` if rows have one key; what the engine says.
+pub(super) fn make(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    index: IndexToMake,
+) -> Result<(), SqlError> {
+    let IndexToMake {
+        definition,
+        columns,
+        names,
+        included,
+    } = index;
+    if !columns.is_empty() {
+        tx.add_generated(relation.number, &columns)?;
+    }
+    let name = definition.name.clone();
+    let created = tx.create_index(relation.number, definition);
+    created.map_err(|error| SqlError::from(error).of_index_build(names))?;
+    if !included.is_empty() {
+        let mut notes = relation.notes.clone();
+        notes.table.clone_from(&relation.name);
+        notes.included.insert(name, included);
+        put_notes(tx, relation.number, &notes)?;
+    }
+    Ok(())
+}
+
+/// Forgets what is noted of an index that was dropped. Returns whether something was.
+pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
+    let comment = notes.index_comments.remove(name);
+    let included = notes.included.remove(name);
+    comment.is_some() || included.is_some()
+}
+
+/// What `CREATE INDEX` would make.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<NewIndex, SqlError> {
+    let CreateIndex {
+        name: _,
+        table_name: _,
+        using,
+        columns: _,
+        unique: _,
+        // An index of many rows is built so in any case.
+        concurrently: _,
+        r#async,
+        if_not_exists: _,
+        include,
+        nulls_distinct,
+        with,
+        predicate,
+        index_options,
+        alter_options,
+    } = create;
+    let asked = [
+        (
+            !matches!(using, None | Some(IndexType::BTree)),
+            "USING other than btree",
+        ),
+        (*r#async, "ASYNC"),
+        (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
+        (
+            !index_options.is_empty() || !alter_options.is_empty(),
+            "a clause of another database system",
+        ),
+    ];
+    refuse(WORD, &asked)?;
+    with.iter().try_for_each(check_index_storage)?;
+    let relation = Relation::named(tx.view(), &of_public(&create.table_name)?)?;
+    let elements = key_elements(&create.columns)?;
+    let name = match &create.name {
+        Some(name) => of_public(name)?,
+        None => {
+            let parts: Vec<String> = elements.iter().map(name_of_element).collect();
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            free_name(tx, &relation.name, &parts, "idx", &[])?
+        }
+    };
+    if is_taken(tx, &name)? {
+        return match create.if_not_exists {
+            true => {
+                let message = format!("relation \"{name}\" already exists, skipping");
+                let there = skipped(WORD, code::DUPLICATE_TABLE, message);
+                Ok(NewIndex::There(there))
+            }
+            false => Err(exists(&name)),
+        };
+    }
+    let mut making = Making {
+        relation: &relation,
+        columns: Vec::new(),
+        names: Vec::new(),
+        key: Vec::new(),
+    };
+    if let Some(condition) = predicate {
+        let (spec, condition) = index_expression(&relation, condition, Use::IndexWhere)?;
+        let column = making.column(INDEX_WHERE, spec, &wrapped(condition));
+        making.push(column, false, None);
+    }
+    for element in &elements {
+        making.add(element)?;
+    }
+    let mut included = Vec::with_capacity(include.len());
+    for name in include {
+        included.push(relation.column(&name_of(name))?.number);
+    }
+    let Making {
+        columns,
+        names,
+        key,
+        ..
+    } = making;
+    let definition = IndexDefinition {
+        name,
+        kind: IndexKind::Ordered,
+        unique: create.unique,
+        key,
+    };
+    let index = IndexToMake {
+        definition,
+        columns,
+        names,
+        included,
+    };
+    Ok(NewIndex::New(Box::new((relation, index))))
+}
+
+/// The part of an index's name that one of its columns gives.
+fn name_of_element(element: &KeyElement) -> String {
+    match &element.by {
+        KeyBy::Column(name) => name.clone(),
+        KeyBy::Expression(tree) => name_of_expression(tree).unwrap_or_else(|| "expr".into()),
+    }
+}
+
+/// An index whose key is put together.
+struct Making<'r> {
+    relation: &'r Relation,
+    columns: Vec<GeneratedColumn>,
+    names: Vec<Option<KeyName>>,
+    key: Vec<KeyPart>,
+}
+
+impl Making<'_> {
+    fn push(&mut self, column: usize, descending: bool, name: Option<KeyName>) {
+        self.key.push(KeyPart { column, descending });
+        self.names.push(name);
+    }
+
+    fn add(&mut self, element: &KeyElement) -> Result<(), SqlError> {
+        match &element.by {
+            KeyBy::Column(name) => {
+                let column = self.relation.column(name)?;
+                check_in_key(name, column.spec.kind)?;
+                let name = key_name(self.relation, column.number);
+                self.push(column.number, element.descending, name);
+            }
+            KeyBy::Expression(tree) => {
+                let (spec, expression) = index_expression(self.relation, tree, Use::IndexKey)?;
+                check_expression(&expression, spec)?;
+                let column = self.column(INDEX_KEY, spec, &expression);
+                let text = expression.text;
+                let name = match tree {
+                    sqlparser::ast::Expr::Function(_) => text,
+                    _ => format!("({text})"),
+                };
+                let kind = spec.kind;
+                self.push(column, element.descending, Some(KeyName { name, kind }));
+            }
+        }
+        Ok(())
+    }
+
+    /// The column of an expression: one that is there for another index, or a new one.
+    fn column(&mut self, prefix: &str, spec: TypeSpec, expression: &SqlCheck) -> usize {
+        let (schema, text): (&Schema, _) = (&self.relation.schema, expression.to_text());
+        let kind = spec.kind.oid();
+        let mut declared = schema.declared.iter();
+        let there = declared.find(|there| {
+            let is_it = there.generated() == Some(&text) && there.kind == kind;
+            is_it && schema.is_index_column(there.column)
+        });
+        if let Some(there) = there {
+            return there.column;
+        }
+        let behind = schema.columns.len();
+        let mut new = self.columns.iter();
+        if let Some(at) = new.position(|new| new.expression == text && new.declared == kind) {
+            return behind + at;
+        }
+        let number = behind + self.columns.len();
+        self.columns.push(GeneratedColumn {
+            name: format!("{prefix}{number}"),
+            kind: spec.stored(),
+            declared: kind,
+            modifier: spec.modifier,
+            expression: text,
+        });
+        number
+    }
+}
+
+/// Checks that an index can have an expression of a type.
+fn check_expression(expression: &SqlCheck, spec: TypeSpec) -> Result<(), SqlError> {
+    let kind = spec.kind;
+    if kind == SqlType::Json || kind.has_keys() || !kind.is_of_columns() {
+        return Err(SqlError::unsupported(format!(
+            "an index on {} of type {} is not supported",
+            expression.text,
+            kind.name()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! Expressions and conditions of indexes, and generated columns, as SQL sees them.
+//!
+//! The engine has an index on an expression as one on a column that is generated for it, and a partial index as one that
+//! begins with a column that is true where the condition is (`sardonyx_rows::schema::Schema::is_index_column`). SQL shows
+//! neither column: here is what they stand for.
+
+use crate::error::{SqlError, code};
+use crate::expression::Use;
+use crate::expression::{
+    Environment, Expr, NamedColumn, declared_expression, shown_check, stored_check,
+    stored_expression,
+};
+use crate::parse::parse_expression;
+use crate::plan::choice::parts_of;
+use crate::plan::output::name_of_expression;
+use crate::relation::Relation;
+use crate::rows::Values;
+use crate::types::{SqlType, TypeSpec};
+use crate::values::arithmetic::without_zeros;
+use crate::values::cast::stored;
+use sardonyx::schema::{Declared, IndexDefinition, KeyPart, Schema, Value};
+use sardonyx_rows::condition::SqlCheck;
+use sqlparser::ast::Expr as Tree;
+use std::collections::BTreeSet;
+
+/// Around the condition of a partial index, in the expression of its column.
+const WHERE: (&str, &str) = ("CASE WHEN ", " THEN true END");
+
+/// A column of a key, as errors name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeyName {
+    pub name: String,
+    pub kind: SqlType,
+}
+
+/// The expression of the column of a partial index.
+pub(crate) fn wrapped(condition: SqlCheck) -> SqlCheck {
+    SqlCheck {
+        text: format!("{}{}{}", WHERE.0, condition.text, WHERE.1),
+        ..condition
+    }
+}
+
+/// The condition in that expression.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_prefix(WHERE.0);
+    inner
+        .and_then(|inner| inner.strip_suffix(WHERE.1))
+        .unwrap_or(text)
+}
+
+/// The columns of a table as its expressions may name them.
+pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
+    let columns = relation.columns.iter().map(|column| NamedColumn {
+        number: column.number,
+        name: &column.name,
+        spec: column.spec,
+    });
+    columns.collect()
+}
+
+/// The declared type of a generated column.
+///
+/// # Errors
+/// `XX001` if SQL has no such type.
+pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
+    let kind = SqlType::from_oid(declared.kind).ok_or_else(|| {
+        let message = format!("type {} of a generated column is not known", declared.kind);
+        SqlError::new(code::DATA_CORRUPTED, message)
+    })?;
+    let modifier = declared.modifier;
+    Ok(TypeSpec { kind, modifier })
+}
+
+/// The expression of a generated column, as it stands in the schema.
+fn generated(schema: &Schema, column: usize) -> Option<(&Declared, SqlCheck)> {
+    let declared = schema.declared(column)?;
+    let expression = SqlCheck::parse(declared.generated()?).ok()??;
+    Some((declared, expression))
+}
+
+/// True if a column tells of which rows a partial index has entries.
+fn is_where(schema: &Schema, column: usize) -> bool {
+    let name = schema.columns.get(column).map(|column| &column.name);
+    schema.is_index_column(column)
+        && name.is_some_and(|name| name.starts_with(sardonyx::schema::INDEX_WHERE))
+}
+
+/// The columns of an index's key as SQL has them: without the one that tells where a partial index has entries.
+pub(crate) fn seen_key<'i>(
+    schema: &'i Schema,
+    index: &'i IndexDefinition,
+) -> impl Iterator<Item = &'i KeyPart> {
+    index
+        .key
+        .iter()
+        .filter(|part| !is_where(schema, part.column))
+}
+
+/// The expression of an index's column as people read it, as SQL writes it in the index; `None` for columns of the table.
+pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
+    let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
+    let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
+    Some(if is_call { text } else { format!("({text})") })
+}
+
+/// The expression of a generated column as people read it.
+pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
+    let text = schema.declared(column)?.generated()?;
+    Some(shown_check(text, schema))
+}
+
+/// The name and the type of an expression of an index, as the catalogue has its columns.
+pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(String, TypeSpec)> {
+    let (declared, _) = generated(schema, column)?;
+    let tree = parse_expression(&shown_generated(schema, column)?).ok()?;
+    let name = name_of_expression(&tree).unwrap_or_else(|| "expr".into());
+    Some((name, spec_of(declared).ok()?))
+}
+
+/// The condition of a partial index as people read it.
+pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
+    let first = index.key.first().filter(|_| schema.is_partial(index))?;
+    let text = shown_generated(schema, first.column)?;
+    Some(unwrapped(&text).to_string())
+}
+
+/// The name of an index's column in errors; `None` of the one that is not seen.
+pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
+    if let Some(column) = relation.numbered_column(column) {
+        return Some(KeyName {
+            name: column.name.clone(),
+            kind: column.spec.kind,
+        });
+    }
+    let schema = &relation.schema;
+    if is_where(schema, column) {
+        return None;
+    }
+    Some(KeyName {
+        name: shown_expression(schema, column)?,
+        kind: generated(schema, column)
+            .and_then(|(declared, _)| SqlType::from_oid(declared.kind))?,
+    })
+}
+
+/// The names of an index's columns in errors.
+pub(crate) fn key_names(relation: &Relation, index: &IndexDefinition) -> Vec<Option<KeyName>> {
+    let key = index.key.iter();
+    key.map(|part| key_name(relation, part.column)).collect()
+}
+
+/// The columns whose values change with some: themselves, and what is generated of them.
+pub(crate) fn changed_with(schema: &Schema, set: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+    let mut changed: BTreeSet<usize> = set.collect();
+    let mut rest: Vec<usize> = changed.iter().copied().collect();
+    while let Some(column) = rest.pop() {
+        let more = schema.generated_of(column);
+        rest.extend(more.filter(|column| changed.insert(*column)));
+    }
+    changed
+}
+
+/// A generated column, compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnValue {
+    pub column: usize,
+    expr: Expr,
+    spec: TypeSpec,
+    /// A value that is rounded when it is stored is an error.
+    is_exact: bool,
+}
+
+impl ColumnValue {
+    /// Compiles the expression of a column that is declared so.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(
+        expression: &SqlCheck,
+        declared: &Declared,
+        is_exact: bool,
+    ) -> Result<ColumnValue, SqlError> {
+        let spec = spec_of(declared)?;
+        Ok(ColumnValue {
+            column: declared.column,
+            expr: stored_expression(expression, Some(spec))?.expr,
+            spec,
+            is_exact,
+        })
+    }
+
+    /// The generated columns of a table, those of its indexes, too, each behind those that it is computed of.
+    ///
+    /// # Errors
+    /// What is wrong with one.
+    pub fn all(schema: &Schema) -> Result<Vec<ColumnValue>, SqlError> {
+        let columns = schema.declared.iter().map(|declared| declared.column);
+        let generated = columns.filter_map(|column| generated(schema, column));
+        generated
+            .map(|(declared, expression)| {
+                let is_exact = schema.is_index_column(declared.column);
+                ColumnValue::of(&expression, declared, is_exact)
+            })
+            .collect()
+    }
+
+    /// Its value of a row, as the column stores it.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn of_row(
+        &self,
+        row: &dyn crate::rows::InputRow,
+        with: &Environment<'_>,
+    ) -> Result<Value, SqlError> {
+        let value = self.expr.evaluate(row, with)?.into_value();
+        let kept = stored(value.clone(), self.spec)?;
+        match (&value, &kept) {
+            (Value::Decimal(units, scale), Value::Decimal(kept, kept_scale))
+                if self.is_exact
+                    && without_zeros(*units, *scale) != without_zeros(*kept, *kept_scale) =>
+            {
+                Err(SqlError::new(
+                    code::OUT_OF_RANGE,
+                    format!(
+                        "the value {value} of an index's expression has more than {kept_scale} digits behind the point"
+                    ),
+                ))
+            }
+            _ => Ok(kept),
+        }
+    }
+
+    /// Sets generated columns of a whole row.
+    ///
+    /// # Errors
+    /// What cannot be computed.
+    pub fn fill(
+        all: &[ColumnValue],
+        row: &mut [Value],
+        with: &Environment<'_>,
+    ) -> Result<(), SqlError> {
+        for one in all {
+            let value = one.of_row(&Values(row), with)?;
+            if let Some(place) = row.get_mut(one.column) {
+                *place = value;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The expressions and conditions of a table's indexes, compiled, by which a query is matched with them.
+#[derive(Debug, Default)]
+pub(crate) struct Indexed {
+    /// By the columns that the engine has for them.
+    expressions: Vec<(usize, Expr)>,
+    conditions: Vec<(usize, Vec<Expr>)>,
+}
+
+impl Indexed {
+    /// Those of a table. One that cannot be compiled is left out: no query is matched with it.
+    pub fn of(schema: &Schema) -> Indexed {
+        let mut indexed = Indexed::default();
+        for declared in &schema.declared {
+            let number = declared.column;
+            if !schema.is_index_column(number) {
+                continue;
+            }
+            let Some((_, expression)) = generated(schema, number) else {
+                continue;
+            };
+            if is_where(schema, number) {
+                let condition = SqlCheck {
+                    text: unwrapped(&expression.text).to_string(),
+                    ..expression
+                };
+                if let Ok(condition) = stored_check(&condition) {
+                    let parts = parts_of(Some(condition));
+                    indexed.conditions.push((number, parts));
+                }
+            } else if let Ok(typed) = stored_expression(&expression, None) {
+                indexed.expressions.push((number, typed.expr));
+            }
+        }
+        indexed
+    }
+
+    /// The column that has the value of an expression: a column of the table, or one of an index.
+    pub fn column_of(&self, expr: &Expr) -> Option<usize> {
+        if let Expr::Column(column) = expr {
+            return Some(*column);
+        }
+        let mut expressions = self.expressions.iter();
+        let found = expressions.find(|(_, expression)| expression == expr);
+        found.map(|(column, _)| *column)
+    }
+
+    /// The columns of partial indexes whose condition follows of these, which are all to hold; each with the one of them
+    /// that it is, if it is one. `is_sought` says of a column whether a condition is not true where it is null.
+    pub fn implied(
+        &self,
+        parts: &[Expr],
+        is_sought: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, Option<usize>)> {
+        let is_implied = |part: &Expr| match part {
+            Expr::Not(inner) => match &**inner {
+                Expr::IsNull(of) => matches!(**of, Expr::Column(column) if is_sought(column)),
+                _ => false,
+            },
+            _ => false,
+        };
+        let conditions = self.conditions.iter().filter_map(|(column, condition)| {
+            let holds = |part: &Expr| parts.contains(part) || is_implied(part);
+            if !condition.iter().all(holds) {
+                return None;
+            }
+            let only = match condition.as_slice() {
+                [one] => parts.iter().position(|part| part == one),
+                _ => None,
+            };
+            Some((*column, only))
+        });
+        conditions.collect()
+    }
+}
+
+/// Reads an expression of an index, or its condition.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn index_expression(
+    relation: &Relation,
+    tree: &Tree,
+    of: Use,
+) -> Result<(TypeSpec, SqlCheck), SqlError> {
+    let columns = named_columns(relation);
+    let (typed, check) = declared_expression(tree, &relation.name, &columns, of)?;
+    // A type's modifier limits values, and these are to be found whole.
+    let kind = match typed.kind() {
+        SqlType::Unknown => SqlType::Text,
+        kind => kind,
+    };
+    Ok((TypeSpec::plain(kind), check))
+}
