@@ -19,6 +19,44 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// in a unique index; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error>;
 
+    /// Sets a column in the rows of a table whose shape does not have it, which move to the newest shape, to what `value` makes
+    /// of a row's columns.
+    ///
+    /// # Errors
+    /// What `value` returns; those of changing the rows.
+    #[doc(hidden)]
+    fn set_in_rows(
+        &mut self,
+        table: u16,
+        column: usize,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), Error>;
+
+    /// Gives a column of a table another type. Each row gets what `value` makes of its columns.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if an index, a reference or a condition names the column; what `value` returns; [`Error::Limit`] if
+    /// the table has more rows than a transaction can rewrite. Nothing has changed then.
+    fn retype_column(
+        &mut self,
+        table: u16,
+        name: &str,
+        to: Type,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), Error> {
+        let changed = self.whole(|store| {
+            let changed =
+                store.change_columns(table, |schema| schema.with_retyped_column(name, to));
+            changed.map_err(TableError::of)?;
+            let newest = store.described(table)?.0.columns.len() - 1;
+            let set = store.set_in_rows(table, newest, value);
+            set.map_err(TableError::of)?;
+            let changed = store.change_columns(table, |schema| schema.with_changed_type(name));
+            changed.map_err(TableError::of)
+        });
+        Ok(changed?)
+    }
+
     /// Has all rows of a table in a shape that has a generated column, with its value.
     ///
     /// # Errors
@@ -72,6 +110,26 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// # Errors
     /// [`Error::Refused`] if there is no such index, or a reference needs it; [`Error::Limit`]. Nothing has changed then.
     fn drop_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let schema = self.without_index(table, name)?;
+        self.store_schema(table, schema.without_unused_columns())
+    }
+
+    /// Takes an index from a table that gets it again: the columns that were generated for it stay.
+    ///
+    /// # Errors
+    /// Those of [`DefineRows::drop_index`].
+    #[doc(hidden)]
+    fn take_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let schema = self.without_index(table, name)?;
+        self.store_schema(table, schema)
+    }
+
+    /// The schema of a table without an index.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index.
+    #[doc(hidden)]
+    fn without_index(&self, table: u16, name: &str) -> Result<Schema, Error> {
         let mut schema = schema_of(self, table)?;
         let Some(at) = schema.indexes.iter().position(|index| index.name == name) else {
             return Err(TableError::UnknownIndex {
@@ -81,7 +139,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
             .into());
         };
         schema.indexes.remove(at);
-        self.store_schema(table, schema.without_unused_columns())
+        Ok(schema)
     }
 
     /// Drops the columns of a table that were generated for indexes, and that no index names any more.

@@ -7,7 +7,7 @@ use crate::catalogue::CATALOGUE;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, StatementContext, row_condition, stored_check};
 use crate::indexed::ColumnValue;
-use crate::rows::InputRow;
+use crate::rows::{InputRow, Values};
 use sardonyx::schema::{Schema, Value, ValueRef};
 use sardonyx_rows::condition::{
     CheckFailure, CompileSql, RowCheck, RowExpression, SqlCheck, speak_sql,
@@ -93,6 +93,17 @@ impl RowExpression for ColumnValue {
             CONTEXT.with(|context| self.of_row(&Given(values), &Environment::new(&[], context)));
         computed.map_err(|error| failure(&error))
     }
+}
+
+/// The value of an expression that asks for nothing but a row's values, by the columns' numbers.
+///
+/// # Errors
+/// What cannot be computed.
+pub(crate) fn value_of_row(expr: &Expr, row: &[Value]) -> Result<Value, SqlError> {
+    CONTEXT.with(|context| {
+        let with = Environment::new(&[], context);
+        Ok(expr.evaluate(&Values(row), &with)?.into_value())
+    })
 }
 
 fn truth(expr: &Expr, values: &[ValueRef<'_>]) -> Result<Option<bool>, SqlError> {

@@ -11,7 +11,7 @@ use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
 use crate::memory::WRITTEN;
-use crate::names::name_of;
+use crate::names::{name_of, quoted};
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
 use crate::prepared::Prepared;
@@ -79,7 +79,13 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
             let mut rest = columns.iter();
             while let Some(column) = rest.next() {
                 let name = name_of(column);
-                relation.column(&name)?;
+                if relation.column(&name)?.is_generated {
+                    return Err(SqlError::new(
+                        code::INVALID_COLUMN_REFERENCE,
+                        format!("column \"{name}\" is a generated column"),
+                    )
+                    .detail("Generated columns cannot be used in COPY."));
+                }
                 if rest.clone().any(|other| name_of(other) == name) {
                     return Err(SqlError::new(
                         code::DUPLICATE_COLUMN,
@@ -88,7 +94,11 @@ pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, S
                 }
             }
             Ok(match columns.len() {
-                0 => relation.columns.len(),
+                0 => relation
+                    .columns
+                    .iter()
+                    .filter(|there| !there.is_generated)
+                    .count(),
                 some => some,
             })
         }
@@ -197,7 +207,16 @@ pub(crate) fn to_client(
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            let relation = planning.relation(name)?;
+            let generated = relation.columns.iter().any(|column| column.is_generated);
             let columns = match columns.is_empty() {
+                true if generated => {
+                    let columns = relation.columns.iter();
+                    let own = columns.filter(|column| !column.is_generated);
+                    own.map(|column| quoted(&column.name))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                }
                 true => "*".to_string(),
                 false => columns.join(", "),
             };

@@ -8,6 +8,7 @@
 mod comments;
 
 use crate::error::SqlError;
+use crate::indexed::shown_generated;
 use crate::names::quoted;
 use crate::parse::ProcedureDefinition;
 use crate::plan::views::query_width;
@@ -108,7 +109,7 @@ impl Writing<'_> {
     fn table(&mut self, relation: &Relation) -> Result<(), SqlError> {
         let mut parts: Vec<String> = Vec::new();
         for column in &relation.columns {
-            parts.push(self.column(column));
+            parts.push(self.column(relation, column));
         }
         for constraint in constraints_of(self.source, relation)? {
             if constraint.letter != "f" {
@@ -134,12 +135,16 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn column(&self, column: &RelationColumn) -> String {
+    fn column(&self, relation: &Relation, column: &RelationColumn) -> String {
         let mut sql = format!("{} {}", quoted(&column.name), column.spec.to_sql());
         let sequence = column.sequence.as_ref();
         let sequence = sequence.and_then(|name| self.sequences.get(name));
         if column.not_null {
             sql.push_str(" NOT NULL");
+        }
+        if let Some(expression) = shown_generated(&relation.schema, column.number) {
+            let _ = write!(sql, " GENERATED ALWAYS AS ({expression}) STORED");
+            return sql;
         }
         match (column.identity, sequence) {
             (Some(letter), sequence) => {

@@ -8,6 +8,10 @@ use sardonyx::schema::{
     Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
 };
 use sardonyx::{Error, Transaction};
+use sardonyx_rows::TableError;
+
+/// Makes a value of a row's columns, by their numbers.
+pub(crate) type RowValue<'v> = &'v mut dyn FnMut(&[Value]) -> Result<Value, TableError>;
 
 /// A transaction in which tables are made, changed and dropped: of any store that can.
 pub(crate) trait DefineTarget: WriteTarget {
@@ -74,11 +78,17 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// What the engine says.
     fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error>;
 
-    /// Gives a column a wider type.
+    /// Gives a column another type: each row gets what `value` makes of its columns.
     ///
     /// # Errors
     /// What the engine says.
-    fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error>;
+    fn retype_column(
+        &mut self,
+        number: u16,
+        name: &str,
+        to: Type,
+        value: RowValue<'_>,
+    ) -> Result<(), Error>;
 
     /// Has a column be null that has always a value.
     ///
@@ -97,6 +107,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// # Errors
     /// What the engine says.
     fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
+
+    /// Takes an index from a table that gets it again.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
     /// Gives a table a reference.
     ///
@@ -207,8 +223,14 @@ macro_rules! defines {
             DefineRows::rename_column(self, table, name, new)
         }
 
-        fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
-            $table::widen_column(self, table, name, to)
+        fn retype_column(
+            &mut self,
+            number: u16,
+            name: &str,
+            to: Type,
+            value: RowValue<'_>,
+        ) -> Result<(), Error> {
+            DefineRows::retype_column(self, number, name, to, value)
         }
 
         fn allow_nulls(&mut self, table: &str, name: &str) -> Result<(), Error> {
@@ -221,6 +243,10 @@ macro_rules! defines {
 
         fn drop_index(&mut self, number: u16, name: &str) -> Result<(), Error> {
             DefineRows::drop_index(self, number, name)
+        }
+
+        fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error> {
+            DefineRows::take_index(self, number, name)
         }
 
         fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error> {

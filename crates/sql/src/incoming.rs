@@ -61,7 +61,11 @@ impl Incoming {
             place.ok_or_else(|| SqlError::unknown_column(name))
         };
         let places = match columns {
-            [] => (0..plan.columns.len()).collect(),
+            [] => {
+                let columns = plan.columns.iter().enumerate();
+                let own = columns.filter(|(_, (column, _))| !column.is_generated);
+                own.map(|(place, _)| place).collect()
+            }
             names => names.iter().map(place).collect::<Result<_, _>>()?,
         };
         Ok(Incoming { plan, places })

@@ -110,6 +110,9 @@ pub(crate) struct ColumnNotes {
     /// `COMMENT ON COLUMN`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// Its place among the columns, where that is not its number: a column that gets another type gets another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<usize>,
 }
 
 /// A table.
@@ -221,10 +224,16 @@ impl Relation {
                     .is_some_and(|declared| declared.generated().is_some()),
             }
         });
+        let mut columns: Vec<RelationColumn> = columns.collect();
+        let place = |column: &RelationColumn| {
+            let noted = notes.columns.get(&column.number);
+            noted.and_then(|noted| noted.place).unwrap_or(column.number)
+        };
+        columns.sort_by_key(place);
         Relation {
             number,
             name: name.to_string(),
-            columns: columns.collect(),
+            columns,
             notes,
             schema,
             rows: None,
@@ -446,6 +455,7 @@ pub(crate) struct StoredColumn {
     pub spec: TypeSpec,
     /// What the engine has.
     pub stored: Type,
+    pub is_generated: bool,
 }
 
 impl StoredColumn {
@@ -455,6 +465,7 @@ impl StoredColumn {
             name: column.name.clone(),
             spec: column.spec,
             stored: column.stored,
+            is_generated: column.is_generated,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_rows::row::{RowRef, RowWriter};
 use sardonyx_rows::schema::{Column, Schema, SchemaError, Type, Value};
-use sardonyx_rows::{DefineRows, TableError, check_name};
+use sardonyx_rows::{DefineRows, ReadRow, TableError, check_name};
 
 impl Transaction<'_> {
     /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
@@ -134,7 +134,7 @@ impl Transaction<'_> {
         &mut self,
         number: u16,
         column: usize,
-        value: impl Fn(&RowRef<'_>) -> Result<Value, TableError>,
+        mut value: impl FnMut(&RowRef<'_>) -> Result<Value, TableError>,
     ) -> Result<(), Error> {
         let mut at = Slot::default();
         loop {
@@ -182,9 +182,26 @@ impl Transaction<'_> {
     }
 }
 
+/// The values of a row, by the columns' numbers.
+fn values_of(row: &RowRef<'_>) -> Result<Vec<Value>, TableError> {
+    let columns = 0..row.schema().columns.len();
+    columns
+        .map(|column| Ok(ReadRow::value_at(row, column)?.to_value()))
+        .collect()
+}
+
 impl DefineRows for Transaction<'_> {
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error> {
         Transaction::store_schema(self, table, schema)
+    }
+
+    fn set_in_rows(
+        &mut self,
+        table: u16,
+        column: usize,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), Error> {
+        self.set_in_old_rows(table, column, |row| value(&values_of(row)?))
     }
 
     fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error> {

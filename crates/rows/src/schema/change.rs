@@ -129,16 +129,45 @@ impl Schema {
                 to,
             });
         }
-        if let Some(user) = self.user_of(from) {
-            return Err(SchemaError::Change {
-                column: name.to_string(),
-                change: "widened",
-                reason: format!("{user} names it; drop that first, and make it again"),
-            });
-        }
+        self.check_unused(from, "widened")?;
         // Until all rows have their own value there is no default that could be taken for one.
         let schema = self.with_column(WIDER, to, true, Value::Null)?;
         Ok((schema, from))
+    }
+
+    /// With a column more, of any type, for new values of another one while its rows are rewritten.
+    ///
+    /// # Errors
+    /// Those of [`Schema::with_wider_column`], but for the type's.
+    pub fn with_retyped_column(&self, name: &str, to: Type) -> Result<Schema, SchemaError> {
+        let from = self.column_to_change(name)?;
+        self.check_unused(from, "changed in its type")?;
+        self.with_column(WIDER, to, true, Value::Null)
+    }
+
+    /// Checks that nothing names a column that is to change.
+    fn check_unused(&self, number: usize, change: &'static str) -> Result<(), SchemaError> {
+        match self.user_of(number) {
+            None => Ok(()),
+            Some(user) => Err(SchemaError::Change {
+                column: self.columns[number].name.clone(),
+                change,
+                reason: format!("{user} names it; drop that first, and make it again"),
+            }),
+        }
+    }
+
+    /// With the column of another type in the place of the one whose rows have values of it now. It has no default, and
+    /// nothing is declared of it.
+    ///
+    /// # Errors
+    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    pub fn with_changed_type(&self, name: &str) -> Result<Schema, SchemaError> {
+        let from = self.column_to_change(name)?;
+        let mut schema = self.clone();
+        schema.columns[from].default = Value::Null;
+        schema.declared.retain(|declared| declared.column != from);
+        schema.with_widened_column(name)
     }
 
     /// With the wider column in the place of the one whose values it has now.

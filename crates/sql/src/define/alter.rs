@@ -1,26 +1,28 @@
 //! `ALTER TABLE`.
 
-use super::checks;
-use super::columns::{declared, default_of};
+use super::columns::{Declared, declared, default_of};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, constraint_of, new_name};
 use super::drop_column::drop_column;
+use super::generated::generated_column;
 use super::options::{check_storage, refuse};
+use super::retype::retype_column;
 use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
+use crate::expression::NamedColumn;
+use crate::indexed::named_columns;
 use crate::names::{name_of, of_public};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::source::Source;
 use crate::types::TypeSpec;
-use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::Value;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Owner,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef, DropBehavior, Expr, Owner,
     RenameTableNameKind,
 };
 
@@ -183,6 +185,9 @@ fn add_column(
             ),
         ));
     }
+    if let Some(expression) = column.generated.take() {
+        return add_generated(tx, relation, &column, &expression);
+    }
     let source = tx.view();
     let is_empty = Source::count(source, relation.number)? == 0;
     let computed = column.notes.default.is_some() || column.sequence.is_some();
@@ -218,6 +223,50 @@ fn add_column(
     Ok(())
 }
 
+fn add_generated(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    column: &Declared,
+    expression: &Expr,
+) -> Result<(), SqlError> {
+    let schema = &relation.schema;
+    let is_generated = |number| {
+        let declared = schema.declared(number);
+        declared.is_some_and(|declared| declared.generated().is_some())
+    };
+    let mut columns = named_columns(relation);
+    let number = schema.columns.len();
+    columns.push(NamedColumn {
+        number,
+        name: &column.name,
+        spec: column.spec,
+    });
+    let is_own = |read| read == number || is_generated(read);
+    let made = generated_column(&relation.name, &columns, column, expression, &is_own)?;
+    tx.add_generated(relation.number, &[made])?;
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    notes.columns.insert(number, column.notes.clone());
+    put_notes(tx, relation.number, &notes)?;
+    let relation = Relation::numbered(tx.view(), relation.number)?;
+    if column.not_null {
+        note_not_null(tx, &relation, &mut notes, &column.name)?;
+        put_notes(tx, relation.number, &notes)?;
+    }
+    for constraint in &column.constraints {
+        let relation = Relation::numbered(tx.view(), relation.number)?;
+        add_constraint(tx, &relation, constraint)?;
+    }
+    Ok(())
+}
+
+/// That a column is generated, so it cannot get a default.
+fn is_generated(table: &str, column: &str) -> SqlError {
+    SqlError::syntax(format!(
+        "column \"{column}\" of relation \"{table}\" is a generated column"
+    ))
+}
+
 fn alter_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
@@ -225,7 +274,6 @@ fn alter_column(
     operation: &AlterColumnOperation,
 ) -> Result<(), SqlError> {
     let column = relation.column(name)?;
-    let mut taken = checks::Checks::new();
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
     match operation {
@@ -243,6 +291,13 @@ fn alter_column(
                 allow_nulls(tx, relation, column)?;
             }
             notes_of_column(&mut notes, column).not_null = false;
+        }
+        AlterColumnOperation::SetDefault { .. } if column.is_generated => {
+            return Err(is_generated(&relation.name, name));
+        }
+        AlterColumnOperation::DropDefault if column.is_generated => {
+            return Err(is_generated(&relation.name, name)
+                .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."));
         }
         AlterColumnOperation::SetDefault { value } => {
             let (constant, text) = default_of(value, column.spec)?;
@@ -262,40 +317,8 @@ fn alter_column(
         AlterColumnOperation::SetDataType {
             data_type, using, ..
         } => {
-            if using.is_some() {
-                return Err(SqlError::unsupported("USING is not supported"));
-            }
             let to = TypeSpec::of_data_type(data_type)?;
-            let (from_stored, to_stored) = (column.stored, to.stored());
-            taken = checks::take(tx, relation, column.number)?;
-            let is_longer = to.holds_all_of(column.spec);
-            if !can_cast(column.spec.kind, to.kind, Coercion::Assignment) {
-                let text = format!(
-                    "column \"{name}\" cannot be cast automatically to type {}",
-                    to.kind.name()
-                );
-                return Err(SqlError::new(code::DATATYPE_MISMATCH, text));
-            }
-            if from_stored != to_stored {
-                let place = relation.schema.columns.len();
-                tx.widen_column(&relation.name, name, to_stored)?;
-                if let Some(moved) = notes.columns.remove(&column.number) {
-                    notes.columns.insert(place, moved);
-                }
-                let moved = notes.columns.entry(place).or_default();
-                moved.kind = to.kind.oid();
-                moved.modifier = to.modifier;
-            } else if is_longer {
-                let of = notes_of_column(&mut notes, column);
-                of.kind = to.kind.oid();
-                of.modifier = to.modifier;
-            } else {
-                return Err(SqlError::unsupported(format!(
-                    "the type of column \"{name}\" can be widened only: not every value of {} is one of {}",
-                    column.spec.to_sql(),
-                    to.to_sql()
-                )));
-            }
+            return retype_column(tx, relation, column, (to, using.as_ref()));
         }
         other => {
             return Err(SqlError::unsupported(format!(
@@ -303,6 +326,5 @@ fn alter_column(
             )));
         }
     }
-    put_notes(tx, relation.number, &notes)?;
-    checks::put(tx, relation.number, taken)
+    put_notes(tx, relation.number, &notes)
 }

@@ -12,8 +12,8 @@ use sardonyx::schema::{OnDelete, Value};
 use sqlparser::ast::{
     self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
     ConstraintReferenceMatchKind, DataType, DeferrableInitial, Expr as Tree, ForeignKeyConstraint,
-    GeneratedAs, IndexColumn, KeyOrIndexDisplay, NullsDistinctOption, OrderByExpr,
-    PrimaryKeyConstraint, ReferentialAction, SequenceOptions, UniqueConstraint,
+    GeneratedAs, GeneratedExpressionMode, IndexColumn, KeyOrIndexDisplay, NullsDistinctOption,
+    OrderByExpr, PrimaryKeyConstraint, ReferentialAction, SequenceOptions, UniqueConstraint,
 };
 
 /// A column that is declared.
@@ -28,6 +28,8 @@ pub(super) struct Declared {
     /// The sequence that goes with it.
     pub sequence: Option<Sequence>,
     pub constraints: Vec<Constraint>,
+    /// The expression of which it always has the value.
+    pub generated: Option<Tree>,
 }
 
 /// A constraint of a table.
@@ -76,6 +78,7 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
         not_null: draws,
         default: Value::Null,
         constraints: Vec::new(),
+        generated: None,
         name,
         sequence: match draws {
             true => Some(sequence_of(&[], spec.kind)?),
@@ -102,7 +105,16 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
     let nulls = count(|option| matches!(option, ColumnOption::Null));
     let not_nulls = count(|option| matches!(option, ColumnOption::NotNull));
     let defaults = count(|option| matches!(option, ColumnOption::Default(_))) + usize::from(draws);
-    let identities = count(|option| matches!(option, ColumnOption::Generated { .. }));
+    let generated = count(|option| {
+        matches!(
+            option,
+            ColumnOption::Generated {
+                generation_expr: Some(_),
+                ..
+            }
+        )
+    });
+    let identities = count(|option| matches!(option, ColumnOption::Generated { .. })) - generated;
     let wrong = [
         (
             nulls > 0 && not_nulls + identities + usize::from(draws) > 0,
@@ -113,6 +125,15 @@ fn check_options(column: &str, options: &[ColumnOptionDef], draws: bool) -> Resu
         (
             identities > 0 && defaults > 0,
             "both default and identity specified",
+        ),
+        (generated > 1, "multiple generation clauses specified"),
+        (
+            generated > 0 && defaults > 0,
+            "both default and generation expression specified",
+        ),
+        (
+            generated > 0 && identities > 0,
+            "both identity and generation expression specified",
         ),
     ];
     match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
@@ -216,6 +237,13 @@ impl Declared {
                 let options = sequence_options.as_deref().unwrap_or_default();
                 self.identity(generated_as, options)?;
             }
+            ColumnOption::Generated {
+                generated_as: GeneratedAs::ExpStored,
+                sequence_options: None,
+                generation_expr: Some(expression),
+                generation_expr_mode: Some(GeneratedExpressionMode::Stored),
+                generated_keyword: true,
+            } => self.generated = Some(expression.clone()),
             other => {
                 return Err(SqlError::unsupported(format!(
                     "the column option {other} is not supported"

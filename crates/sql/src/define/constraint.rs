@@ -228,7 +228,7 @@ pub(super) fn allow_nulls(
         tx.drop_reference(relation.number, &key.name)?;
     }
     for index in indexes.clone() {
-        let dropped = tx.drop_index(relation.number, &index.name);
+        let dropped = tx.take_index(relation.number, &index.name);
         dropped.map_err(|error| match SqlError::from(error) {
             error if error.code == code::INVALID_TABLE_DEFINITION => SqlError::unsupported(format!(
                 "DROP NOT NULL of column \"{}\" is not supported, since references need index \"{}\" of it",

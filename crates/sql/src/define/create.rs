@@ -3,6 +3,7 @@
 use super::columns::{
     Constraint, Declared, check, check_primary, check_unique, declared, foreign, key_columns,
 };
+use super::generated::generated_column;
 use super::naming::{chosen, only_column};
 use super::options::check_table;
 use super::reference::add_foreign;
@@ -18,7 +19,7 @@ use crate::relation::{
 use crate::result::{Complete, Tag};
 use crate::types::SqlType;
 use sardonyx::Error;
-use sardonyx::schema::{IntoSchema, KeyPart, Schema, Type, Value};
+use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 
@@ -112,6 +113,7 @@ pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<C
         })
     })?;
     let number = tx.create_table(&name, schema)?;
+    generate(tx, (number, &name), &mut columns)?;
     for (place, column) in columns.iter_mut().enumerate() {
         add_sequence(tx, &name, column)?;
         notes.columns.insert(place, column.notes.clone());
@@ -123,6 +125,44 @@ pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<C
         }
     }
     Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// Declares the columns of a new table that are generated.
+fn generate(
+    tx: &mut dyn DefineTarget,
+    (number, table): (u16, &str),
+    columns: &mut [Declared],
+) -> Result<(), SqlError> {
+    let mut generated = Vec::new();
+    let named = columns.iter().enumerate();
+    let named: Vec<NamedColumn<'_>> = named
+        .map(|(number, column)| NamedColumn {
+            number,
+            name: &column.name,
+            spec: column.spec,
+        })
+        .collect();
+    let is_generated = |column: usize| columns[column].generated.is_some();
+    for (place, column) in columns.iter().enumerate() {
+        let Some(expression) = &column.generated else {
+            continue;
+        };
+        let made = generated_column(table, &named, column, expression, &is_generated)?;
+        generated.push(schema::Declared {
+            kind: made.declared,
+            modifier: made.modifier,
+            default: Some(DeclaredDefault::Generated(made.expression)),
+            ..schema::Declared::of(place)
+        });
+    }
+    if generated.is_empty() {
+        return Ok(());
+    }
+    drop(named);
+    for column in columns {
+        column.notes.not_null |= column.not_null && column.generated.is_some();
+    }
+    Ok(tx.declare_columns(number, generated)?)
 }
 
 /// Makes the sequence that goes with a column, if one does.
@@ -216,6 +256,11 @@ fn schema_of(
         let column = columns.iter_mut().find(|column| column.name == *name);
         let column = column.ok_or_else(|| unknown_in_key(name))?;
         check_in_key(name, column.spec.kind)?;
+        if column.generated.is_some() {
+            return Err(SqlError::unsupported(
+                "a primary key with a generated column is not supported: make it UNIQUE and NOT NULL",
+            ));
+        }
         column.not_null = true;
     }
     let mut schema = Schema::new();
@@ -227,7 +272,8 @@ fn schema_of(
             ));
         }
         schema = schema.column(&column.name, column.spec.stored());
-        if !column.not_null {
+        // A generated column has a null until the row is whole.
+        if !column.not_null || column.generated.is_some() {
             schema = schema.nullable();
         }
         if column.default != Value::Null {

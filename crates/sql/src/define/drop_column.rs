@@ -3,6 +3,7 @@
 
 use super::comment::forget;
 use super::constraint::{drop_constraint, drop_references};
+use super::generated::{depending, generated_of};
 use super::index::forget_index;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
@@ -28,6 +29,10 @@ pub(super) fn drop_column(
     match cascades {
         true => drop_references(tx, relation.number, |columns| columns.contains(&number))?,
         false => check_unreferenced(tx.view(), relation, number, name)?,
+    }
+    for generated in generated_of(relation, number) {
+        let relation = Relation::numbered(tx.view(), relation.number)?;
+        drop_column(tx, &relation, &generated, cascades)?;
     }
     for constraint in constraints_of(relation, number) {
         // A constraint may have been dropped with another one.
@@ -89,14 +94,14 @@ fn constraints_of(relation: &Relation, column: usize) -> Vec<String> {
     references.chain(checks).chain(keys).collect()
 }
 
-/// That no other table refers to a column.
+/// That no other table refers to a column, and no other column is generated of it.
 fn check_unreferenced(
     source: &dyn Source,
     relation: &Relation,
     column: usize,
     name: &str,
 ) -> Result<(), SqlError> {
-    let mut depend = Vec::new();
+    let mut depend = depending(relation, column, name);
     for number in 0..source.definitions().len() as u16 {
         let Some(schema) = source.schema(number) else {
             continue;

@@ -11,8 +11,11 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Use;
-use crate::indexed::{KeyName, index_expression, key_name, wrapped};
+use crate::indexed::{
+    KeyName, index_expression, key_name, seen_key, shown_condition, shown_generated, wrapped,
+};
 use crate::names::{name_of, of_public};
+use crate::parse::parse_expression;
 use crate::plan::output::name_of_expression;
 use crate::relation::{Relation, TableNotes};
 use crate::result::{Complete, Tag};
@@ -21,7 +24,7 @@ use sardonyx::schema::{
     GeneratedColumn, INDEX_KEY, INDEX_WHERE, IndexDefinition, IndexKind, KeyPart, Schema,
 };
 use sardonyx_rows::condition::SqlCheck;
-use sqlparser::ast::{CreateIndex, IndexType};
+use sqlparser::ast::{CreateIndex, Expr as Tree, IndexType};
 
 const WORD: &str = "CREATE INDEX";
 
@@ -151,43 +154,100 @@ pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<N
             false => Err(exists(&name)),
         };
     }
-    let mut making = Making {
-        relation: &relation,
-        columns: Vec::new(),
-        names: Vec::new(),
-        key: Vec::new(),
-    };
-    if let Some(condition) = predicate {
-        let (spec, condition) = index_expression(&relation, condition, Use::IndexWhere)?;
-        let column = making.column(INDEX_WHERE, spec, &wrapped(condition));
-        making.push(column, false, None);
-    }
-    for element in &elements {
-        making.add(element)?;
-    }
-    let mut included = Vec::with_capacity(include.len());
-    for name in include {
-        included.push(relation.column(&name_of(name))?.number);
-    }
-    let Making {
-        columns,
-        names,
-        key,
-        ..
-    } = making;
-    let definition = IndexDefinition {
+    let written = WrittenIndex {
         name,
-        kind: IndexKind::Ordered,
         unique: create.unique,
-        key,
+        elements,
+        condition: predicate.clone(),
+        included: include.iter().map(name_of).collect(),
     };
-    let index = IndexToMake {
-        definition,
-        columns,
-        names,
-        included,
-    };
+    let index = written.of(&relation)?;
     Ok(NewIndex::New(Box::new((relation, index))))
+}
+
+/// An index as SQL writes it, by the names of its table's columns.
+pub(super) struct WrittenIndex {
+    pub name: String,
+    unique: bool,
+    elements: Vec<KeyElement>,
+    condition: Option<Tree>,
+    included: Vec<String>,
+}
+
+impl WrittenIndex {
+    /// The index of a table that is there.
+    ///
+    /// # Errors
+    /// An expression that cannot be read.
+    pub fn there(relation: &Relation, index: &IndexDefinition) -> Result<Self, SqlError> {
+        let schema = &relation.schema;
+        let mut elements = Vec::with_capacity(index.key.len());
+        for part in seen_key(schema, index) {
+            let by = match relation.numbered_column(part.column) {
+                Some(column) => KeyBy::Column(column.name.clone()),
+                None => {
+                    let text = shown_generated(schema, part.column).unwrap_or_default();
+                    KeyBy::Expression(parse_expression(&text)?)
+                }
+            };
+            let descending = part.descending;
+            elements.push(KeyElement { by, descending });
+        }
+        let condition = shown_condition(schema, index);
+        let included = relation.notes.included.get(&index.name);
+        let included = included.into_iter().flatten();
+        let included = included.filter_map(|column| relation.numbered_column(*column));
+        Ok(WrittenIndex {
+            name: index.name.clone(),
+            unique: index.unique,
+            elements,
+            condition: condition.map(|text| parse_expression(&text)).transpose()?,
+            included: included.map(|column| column.name.clone()).collect(),
+        })
+    }
+
+    /// It as an index of a table.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of(&self, relation: &Relation) -> Result<IndexToMake, SqlError> {
+        let mut making = Making {
+            relation,
+            columns: Vec::new(),
+            names: Vec::new(),
+            key: Vec::new(),
+        };
+        if let Some(condition) = &self.condition {
+            let (spec, condition) = index_expression(relation, condition, Use::IndexWhere)?;
+            let column = making.column(INDEX_WHERE, spec, &wrapped(condition));
+            making.push(column, false, None);
+        }
+        for element in &self.elements {
+            making.add(element)?;
+        }
+        let mut included = Vec::with_capacity(self.included.len());
+        for name in &self.included {
+            included.push(relation.column(name)?.number);
+        }
+        let Making {
+            columns,
+            names,
+            key,
+            ..
+        } = making;
+        let definition = IndexDefinition {
+            name: self.name.clone(),
+            kind: IndexKind::Ordered,
+            unique: self.unique,
+            key,
+        };
+        Ok(IndexToMake {
+            definition,
+            columns,
+            names,
+            included,
+        })
+    }
 }
 
 /// The part of an index's name that one of its columns gives.
@@ -226,7 +286,7 @@ impl Making<'_> {
                 let column = self.column(INDEX_KEY, spec, &expression);
                 let text = expression.text;
                 let name = match tree {
-                    sqlparser::ast::Expr::Function(_) => text,
+                    Tree::Function(_) => text,
                     _ => format!("({text})"),
                 };
                 let kind = spec.kind;

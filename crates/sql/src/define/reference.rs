@@ -144,7 +144,7 @@ pub(super) fn reference_of<'c>(
 }
 
 /// Checks that a column can refer to another: both are of one type, or whole numbers.
-fn check_types(
+pub(super) fn check_types(
     relation: &Relation,
     parent: &Relation,
     (from, to): (&usize, &usize),

@@ -38,6 +38,8 @@ pub(crate) enum Use {
     IndexKey,
     IndexWhere,
     Generated,
+    /// `USING` of a column's new type.
+    Transform,
 }
 
 impl Use {
@@ -51,6 +53,7 @@ impl Use {
                 "column generation expression",
                 "column generation expressions",
             ),
+            Use::Transform => ("transform expression", "transform expressions"),
         }
     }
 }
@@ -70,14 +73,14 @@ pub(crate) fn declared_expression(
         inner = nested;
     }
     refuse_parts(inner, of)?;
-    let scope = scope_of(table, columns);
+    let scope = scope_of_columns(table, columns);
     let mut parameters = Parameters::default();
     let mut compiler = Compiler::new(&scope, &mut parameters);
     let typed = match of {
         Use::Check | Use::IndexWhere => {
             Typed::new(compiler.condition(inner, "WHERE")?, SqlType::Bool)
         }
-        Use::IndexKey | Use::Generated => compiler.compile(inner)?,
+        Use::IndexKey | Use::Generated | Use::Transform => compiler.compile(inner)?,
     };
     check_immutable(&typed.expr, of)?;
     let check = with_columns(inner.to_string(), &typed.expr, columns);
@@ -95,7 +98,7 @@ pub(crate) fn stored_expression(
 ) -> Result<Typed, SqlError> {
     let columns = stored_columns(check)?;
     let tree = parse_expression(&check.text)?;
-    let scope = scope_of("", &columns);
+    let scope = scope_of_columns("", &columns);
     let mut parameters = Parameters::default();
     let mut compiler = Compiler::new(&scope, &mut parameters);
     let typed = compiler.compile(&tree)?;
@@ -121,7 +124,7 @@ pub(crate) fn declared_check(
         condition = inner;
     }
     refuse_parts(condition, Use::Check)?;
-    let scope = scope_of(table, columns);
+    let scope = scope_of_columns(table, columns);
     let expr = compiled(condition, &scope)?;
     let text = condition.to_string();
     if is_plain(condition, &scope) && Condition::parse(&text, schema).is_ok() {
@@ -175,7 +178,7 @@ pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
 /// What is wrong with it.
 pub(crate) fn stored_check(check: &SqlCheck) -> Result<Expr, SqlError> {
     let tree = parse_expression(&check.text)?;
-    compiled(&tree, &scope_of("", &stored_columns(check)?))
+    compiled(&tree, &scope_of_columns("", &stored_columns(check)?))
 }
 
 fn stored_columns(check: &SqlCheck) -> Result<Vec<NamedColumn<'_>>, SqlError> {
@@ -207,10 +210,11 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
         spec: SqlType::of_stored(column.kind),
     });
     let columns: Vec<_> = columns.collect();
-    compiled(&tree, &scope_of("", &columns))
+    compiled(&tree, &scope_of_columns("", &columns))
 }
 
-fn scope_of(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
+/// The columns of a table as its expressions find them.
+pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
     let own = columns
         .iter()
         .map(|column| ScopeColumn::new(column.name, column.spec, column.number));

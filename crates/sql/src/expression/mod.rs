@@ -44,8 +44,8 @@ mod windows;
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
-    NamedColumn, Use, declared_check, declared_expression, row_condition, shown_check,
-    stored_check, stored_expression,
+    NamedColumn, Use, declared_check, declared_expression, row_condition, scope_of_columns,
+    shown_check, stored_check, stored_expression,
 };
 pub(crate) use coercion::{literal_as, ordered};
 pub(crate) use compile::Compiler;

@@ -41,8 +41,10 @@ pub(crate) struct InsertPlan {
     pub returning: Option<Output>,
     /// Whether subqueries stand in its rows.
     pub has_subqueries: bool,
-    /// The generated columns, where a row is looked at before it is stored, or afterwards.
+    /// The generated columns.
     pub generated: Vec<ColumnValue>,
+    /// Whether a row is looked at before it is stored, or afterwards.
+    pub shows_rows: bool,
 }
 
 /// Where the rows come from.
@@ -183,12 +185,9 @@ pub(crate) fn plan_insert(
         Some(_) => return Err(SqlError::unsupported("this form of ON is not supported")),
     };
     let returning = compile_returning(planning, &scope, insert.returning.as_deref())?;
-    let generated = match conflict.is_some() || returning.is_some() {
-        true => ColumnValue::all(&relation.schema)?,
-        false => Vec::new(),
-    };
     Ok(InsertPlan {
-        generated,
+        generated: ColumnValue::all(&relation.schema)?,
+        shows_rows: conflict.is_some() || returning.is_some(),
         table: relation.name.clone(),
         number: relation.number,
         width: relation.schema.columns.len(),
@@ -292,6 +291,16 @@ fn takes_value(
     column: &RelationColumn,
     overriding: Option<InsertOverriding>,
 ) -> Result<bool, SqlError> {
+    if column.is_generated {
+        return Err(SqlError::new(
+            code::GENERATED_ALWAYS,
+            format!(
+                "cannot insert a non-DEFAULT value into column \"{}\"",
+                column.name
+            ),
+        )
+        .detail(format!("Column \"{}\" is a generated column.", column.name)));
+    }
     match (column.identity, overriding) {
         (Some('a'), None) => Err(SqlError::new(
             code::GENERATED_ALWAYS,

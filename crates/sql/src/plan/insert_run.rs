@@ -189,7 +189,9 @@ impl Inserting<'_, '_> {
             self.next_row = Some(number + 1);
             row[column] = Value::Int(number);
         }
-        ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
+        if self.plan.shows_rows {
+            ColumnValue::fill(&self.plan.generated, &mut row, self.with)?;
+        }
         if let Some(conflict) = &self.plan.conflict {
             let checked = check_whole(tx, self.plan.number, &row);
             checked.map_err(|error| self.failed(error, &row))?;
@@ -211,10 +213,14 @@ impl Inserting<'_, '_> {
 
     #[cold]
     fn failed(&self, error: SqlError, row: &[Value]) -> SqlError {
+        let mut row = row.to_vec();
+        if ColumnValue::fill(&self.plan.generated, &mut row, self.with).is_err() {
+            return error;
+        }
         with_row(
             error,
             self.plan.columns.iter().map(|(column, _)| column),
-            row,
+            &row,
         )
     }
 

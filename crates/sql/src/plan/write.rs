@@ -165,8 +165,20 @@ pub(crate) fn compile_changes(
             )));
         }
         let expr = match is_default(tree) {
+            // It is computed in any case.
+            true if column.is_generated => return Ok(()),
             true => super::insert::default_of(planning, column)?,
-            false if column.identity == Some('a') => return Err(only_to_default(&column.name)),
+            false if column.is_generated => {
+                let detail = format!("Column \"{}\" is a generated column.", column.name);
+                return Err(only_to_default(&column.name, detail));
+            }
+            false if column.identity == Some('a') => {
+                let detail = format!(
+                    "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                    column.name
+                );
+                return Err(only_to_default(&column.name, detail));
+            }
             false => compile_assigned(planning, scope, column, tree)?,
         };
         set.push((StoredColumn::of(column), expr));
@@ -210,15 +222,13 @@ pub(crate) fn compile_changes(
     })
 }
 
-/// That a column's numbers are drawn, always.
-fn only_to_default(column: &str) -> SqlError {
+/// That a column has no value but its own.
+fn only_to_default(column: &str, detail: String) -> SqlError {
     SqlError::new(
         code::GENERATED_ALWAYS,
         format!("column \"{column}\" can only be updated to DEFAULT"),
     )
-    .detail(format!(
-        "Column \"{column}\" is an identity column defined as GENERATED ALWAYS."
-    ))
+    .detail(detail)
 }
 
 /// Whether `default` stands for a value.
@@ -413,7 +423,7 @@ impl Changes {
                 Found::At(address) => tx.update_at(self.number, *address, &writer),
                 Found::Key(key) => tx.update(self.number, key, &writer).map(drop),
             };
-            updated.map_err(|error| self.failed(tx, change, error.into()))?;
+            updated.map_err(|error| self.failed(tx, change, error.into(), with))?;
         }
         self.replace(tx, moved.into_iter(), with)
     }
@@ -433,8 +443,13 @@ impl Changes {
         }
         for row in rows {
             with.context.look_at_row()?;
-            insert_whole(tx, self.number, &row)
-                .map_err(|error| with_row(error, self.columns.iter(), &row))?;
+            insert_whole(tx, self.number, &row).map_err(|error| {
+                let mut row = row;
+                match ColumnValue::fill(&self.generated, &mut row, with) {
+                    Ok(()) => with_row(error, self.columns.iter(), &row),
+                    Err(_) => error,
+                }
+            })?;
         }
         Ok(())
     }
@@ -465,9 +480,18 @@ impl Changes {
 
     /// An error with the row that could not be stored, where PostgreSQL tells it.
     #[cold]
-    fn failed(&self, tx: &mut dyn WriteTarget, change: &Change, error: SqlError) -> SqlError {
+    fn failed(
+        &self,
+        tx: &mut dyn WriteTarget,
+        change: &Change,
+        error: SqlError,
+        with: &Environment<'_>,
+    ) -> SqlError {
         match self.changed_row(tx, change) {
-            Ok(Some(row)) => {
+            Ok(Some(mut row)) => {
+                if ColumnValue::fill(&self.generated, &mut row, with).is_err() {
+                    return error;
+                }
                 let error = conditions_first(tx, self.number, &row, error);
                 with_row(error, self.columns.iter(), &row)
             }

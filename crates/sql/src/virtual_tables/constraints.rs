@@ -296,6 +296,11 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
 pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = index.columns.iter().map(|(column, descending)| {
         let name = names_of(relation, &[*column]);
+        // Those of an expression are within the parentheses that an index's grammar has around it.
+        let name = match name.starts_with('(') {
+            true => format!("({name})"),
+            false => name,
+        };
         if *descending { name + " DESC" } else { name }
     });
     let columns = columns.collect::<Vec<_>>().join(", ");

@@ -197,7 +197,10 @@ fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlE
                     true => Value::Null,
                     false => Value::Text(expressions.join(", ")),
                 },
-                index.condition.map_or(Value::Null, Value::Text),
+                match index.condition {
+                    Some(text) => Value::Text(format!("({text})")),
+                    None => Value::Null,
+                },
             ]);
         }
     }

@@ -5,6 +5,7 @@ use super::views::seen_views;
 use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::indexed::shown_generated;
 use crate::relation::{DefaultValue, Relation, is_own};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -31,6 +32,8 @@ pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
         ("numeric_scale", SqlType::Int4),
         ("udt_name", SqlType::Name),
         ("is_identity", SqlType::Text),
+        ("is_generated", SqlType::Text),
+        ("generation_expression", SqlType::Text),
     ],
     contents: Rows(columns),
 }];
@@ -90,6 +93,11 @@ fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             row[5] = default;
             row[6] = yes(!column.not_null);
             row[12] = yes(column.identity.is_some());
+            if column.is_generated {
+                let expression = shown_generated(&relation.schema, column.number);
+                row[13] = text("ALWAYS");
+                row[14] = expression.map_or(Value::Null, Value::Text);
+            }
             rows.push(row);
         }
     }
@@ -128,5 +136,7 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
         int(digits.map(|(_, scale)| scale.into()).or(bits.map(|_| 0))),
         text(spec.kind.internal_name()),
         yes(false),
+        text("NEVER"),
+        Value::Null,
     ]
 }

@@ -7,7 +7,7 @@ use super::views::seen_views;
 use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::indexed::expression_column;
+use crate::indexed::{expression_column, shown_generated};
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
@@ -276,8 +276,10 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             let number = table_oid(relation.number);
             let mut row = plain_attribute(number, at, &column.name, column.spec);
             row[ATTNOTNULL] = Value::Bool(column.not_null);
-            let has_default = column.identity.is_none() && default_text(column).is_some();
+            let has_default = column.is_generated
+                || (column.identity.is_none() && default_text(column).is_some());
             row[ATTHASDEF] = Value::Bool(has_default);
+            row[ATTGENERATED] = text(if column.is_generated { "s" } else { "" });
             row[ATTIDENTITY] = text(column.identity.map_or(String::new(), String::from).as_str());
             rows.push(row);
         }
@@ -305,6 +307,7 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
 const ATTNOTNULL: usize = 13;
 const ATTHASDEF: usize = 14;
 const ATTIDENTITY: usize = 16;
+const ATTGENERATED: usize = 17;
 
 /// A column that can be null and has no default, as all of an index and a view are.
 fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<Value> {
@@ -343,7 +346,11 @@ fn defaults(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sql
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
-            if let (Some(default), None) = (default_text(column), column.identity) {
+            let text = match column.is_generated {
+                true => shown_generated(&relation.schema, column.number),
+                false => default_text(column),
+            };
+            if let (Some(default), None) = (text, column.identity) {
                 let table = table_oid(relation.number);
                 rows.push(vec![
                     oid(table * 1024 + at as u32),

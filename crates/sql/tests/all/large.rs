@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 pub const TABLE: &str = "create table t (id int primary key, a int check (a > -500), b varchar(80), c int unique);
     create index t_a on t (a);
+    create index t_up on t (upper(b), (a + id)) where a > 3;
     create table s (id int primary key, v int);
     insert into s select n, n from generate_series(1, 30) as s (n);
     insert into t select n, n % 10, 'a text that is long ' || n, n from generate_series(1, 60) as s (n);
@@ -124,6 +125,7 @@ pub fn content(database: &Arc<Database>) -> Vec<Vec<String>> {
         "select * from t order by id",
         "select id, a from t where a >= -500 order by a, id",
         "select id, c from t where c > -100000 order by c",
+        "select id, b from t where upper(b) >= 'A' and a > 3 order by upper(b), a + id, id",
         "select count(*) from t",
         "select * from s order by id",
         "select * from f order by id",

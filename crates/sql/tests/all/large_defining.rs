@@ -7,7 +7,7 @@ use sardonyx_sql::{BesideLimits, Database};
 use std::sync::{Arc, Mutex};
 
 /// A statement, what another transaction does between two of its calls, and what tries the new index or constraint.
-const CASES: [[&str; 3]; 20] = [
+const CASES: [[&str; 3]; 24] = [
     [
         "create unique index t_new on t (b)",
         "insert into t values (900, 1, 'a text that is long 7', null)",
@@ -107,6 +107,27 @@ const CASES: [[&str; 3]; 20] = [
         "alter table s add foreign key (v) references s",
         "update s set v = 77 where id = 3",
         "update s set v = 102 where id = 3",
+    ],
+    [
+        "create unique index t_new on t (lower(b)) where a < 100",
+        "insert into t values (900, 1, 'A TEXT that is long 7', null)",
+        "insert into t values (901, 1, 'A TEXT that is long 7', null)",
+    ],
+    [
+        "create unique index t_new on t (lower(b)) where a < 100",
+        "insert into t values (900, 100, 'A TEXT that is long 7', null); update t set a = 101, b = 'x' where id = 8;
+         insert into t values (902, 1, 'A TEXT that is long 8', null); delete from t where id = 9",
+        "update t set a = 4 where id = 900",
+    ],
+    [
+        "create unique index t_new on t ((a + id)) where b is not null",
+        "update t set a = a + 5 where id < 20; update t set b = null where id > 18",
+        "select id from t where a + id > 20 and b is not null order by a + id",
+    ],
+    [
+        "create index t_new on t ((a * 2), lower(b))",
+        "create index t_other on t (lower(b)); drop index t_up",
+        "select id from t where a * 2 = 4 and lower(b) > 'a' order by lower(b)",
     ],
 ];
 

@@ -7,6 +7,7 @@ mod copies;
 mod flights;
 mod following;
 mod functions;
+mod generated;
 mod large;
 mod large_crashes;
 mod large_defining;

@@ -18,10 +18,9 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_rows::constraints::{self as rules, ConstrainedRows, check_schema};
 use sardonyx_rows::define::DefineRows;
 use sardonyx_rows::schema::{
-    Column, IndexDefinition, IntoSchema, Schema, SchemaError, Type, ValueRef, differences,
-    is_as_said,
+    Column, IndexDefinition, IntoSchema, Schema, SchemaError, Type, Value, differences, is_as_said,
 };
-use sardonyx_rows::{RowFormat, RowWriter, TableError, WriteRows, check_name};
+use sardonyx_rows::{ReadRow, RowFormat, RowWriter, TableError, WriteRows, check_name};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -284,7 +283,7 @@ impl NodeTables<'_> {
                 from = column;
                 Ok(wider)
             })?;
-            this.set_in_all_rows(number, |row| sardonyx_rows::ReadRow::value_at(row, from))?;
+            this.set_in_all_rows(number, |row| Ok(row.value_at(from)?.to_value()))?;
             this.change_columns(number, |schema| schema.with_widened_column(name))?;
             Ok::<_, Widened>(())
         })
@@ -305,7 +304,7 @@ impl NodeTables<'_> {
         }
         NodeTables::whole(self, |this| {
             this.change_columns(number, |schema| schema.with_room_for_nulls(name))?;
-            this.set_in_all_rows(number, |_| Ok(ValueRef::Bool(false)))?;
+            this.set_in_all_rows(number, |_| Ok(Value::Bool(false)))?;
             this.change_columns(number, |schema| schema.with_nullable_column(name))?;
             Ok::<_, Widened>(())
         })
@@ -316,15 +315,16 @@ impl NodeTables<'_> {
     fn set_in_all_rows(
         &mut self,
         number: u16,
-        value: impl for<'r> Fn(&'r OwnedRow) -> Result<ValueRef<'r>, TableError>,
+        mut value: impl FnMut(&OwnedRow) -> Result<Value, TableError>,
     ) -> Result<(), Widened> {
         let newest = self.described(number)?.0.columns.len() - 1;
         let mut piece = self.keys_behind(number, None)?;
         while let Some(last) = piece.last().cloned() {
             for at in piece {
                 let row = self.row_there(number, at.clone())?;
+                let value = value(&row)?;
                 let mut change = RowWriter::new(newest + 1);
-                change.set(newest, value(&row)?);
+                change.set(newest, value.as_ref());
                 self.update_row(number, at, &change)?;
             }
             piece = self.keys_behind(number, Some(last))?;
@@ -374,9 +374,23 @@ impl DefineRows for NodeTables<'_> {
         Ok(self.set_schema(table, schema)?)
     }
 
+    fn set_in_rows(
+        &mut self,
+        table: u16,
+        _: usize,
+        value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
+    ) -> Result<(), Error> {
+        let columns = self.described(table)?.0.columns.len();
+        let set = self.set_in_all_rows(table, |row| {
+            let values = (0..columns).map(|column| Ok(row.value_at(column)?.to_value()));
+            value(&values.collect::<Result<Vec<Value>, TableError>>()?)
+        });
+        set.map_err(|Widened(error)| error)
+    }
+
     fn generate_in_old_rows(&mut self, table: u16, _: usize) -> Result<(), Error> {
         // Whatever is set of a generated column, it gets its value.
-        let set = self.set_in_all_rows(table, |_| Ok(ValueRef::Null));
+        let set = self.set_in_all_rows(table, |_| Ok(Value::Null));
         set.map_err(|Widened(error)| error)
     }
 }

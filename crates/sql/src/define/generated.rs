@@ -1,0 +1,94 @@
+//! `GENERATED ALWAYS AS (…) STORED`: columns that are computed of others wherever a row is written.
+
+use super::columns::Declared;
+use crate::error::{SqlError, code};
+use crate::expression::{NamedColumn, Use, declared_expression, stored_expression};
+use crate::names::quoted;
+use crate::relation::Relation;
+use sardonyx::schema::GeneratedColumn;
+use sqlparser::ast::Expr as Tree;
+
+/// A column that is declared as generated, as the engine has it. `is_generated` says of a column of the table whether it
+/// is, too.
+///
+/// # Errors
+/// `42P17` if the expression is not immutable, or reads a generated column; `42804` if it is of another type; what else is
+/// wrong with it.
+pub(super) fn generated_column(
+    table: &str,
+    columns: &[NamedColumn<'_>],
+    column: &Declared,
+    expression: &Tree,
+    is_generated: &dyn Fn(usize) -> bool,
+) -> Result<GeneratedColumn, SqlError> {
+    let (typed, check) = declared_expression(expression, table, columns, Use::Generated)?;
+    if let Some(read) = check.columns.iter().find(|read| is_generated(read.number)) {
+        return Err(SqlError::new(
+            code::INVALID_OBJECT_DEFINITION,
+            format!(
+                "cannot use generated column \"{}\" in column generation expression",
+                read.name
+            ),
+        )
+        .detail("A generated column cannot reference another generated column."));
+    }
+    let stored = stored_expression(&check, Some(column.spec));
+    stored.map_err(|error| match error.code {
+        code::DATATYPE_MISMATCH => SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!(
+                "column \"{}\" is of type {} but default expression is of type {}",
+                column.name,
+                column.spec.kind.name(),
+                typed.kind().name()
+            ),
+        )
+        .hint("You will need to rewrite or cast the expression."),
+        _ => error,
+    })?;
+    Ok(GeneratedColumn {
+        name: column.name.clone(),
+        kind: column.spec.stored(),
+        declared: column.spec.kind.oid(),
+        modifier: column.spec.modifier,
+        expression: check.to_text(),
+    })
+}
+
+/// The generated columns of a table, which SQL shows, that are computed of a column.
+pub(super) fn generated_of(relation: &Relation, column: usize) -> Vec<String> {
+    let generated = relation.schema.generated_of(column);
+    let seen = generated.filter_map(|column| relation.numbered_column(column));
+    seen.map(|column| column.name.clone()).collect()
+}
+
+/// Checks that no generated column is computed of a column whose type changes.
+///
+/// # Errors
+/// `0A000` with the generated column.
+pub(super) fn check_not_read(
+    relation: &Relation,
+    column: usize,
+    name: &str,
+) -> Result<(), SqlError> {
+    match generated_of(relation, column).first() {
+        None => Ok(()),
+        Some(generated) => Err(SqlError::unsupported(
+            "cannot alter type of a column used by a generated column",
+        )
+        .detail(format!(
+            "Column \"{name}\" is used by generated column \"{generated}\"."
+        ))),
+    }
+}
+
+/// What depends on a column that is to be dropped, a line each.
+pub(super) fn depending(relation: &Relation, column: usize, name: &str) -> Vec<String> {
+    let table = quoted(&relation.name);
+    let generated = generated_of(relation, column).into_iter();
+    generated
+        .map(|generated| {
+            format!("column {generated} of table {table} depends on column {name} of table {table}")
+        })
+        .collect()
+}

@@ -1,0 +1,309 @@
+//! `ALTER COLUMN … TYPE … USING`: every row gets a new value, of the column's old one or of an expression on the row.
+//!
+//! In the engine the column becomes another one, of another number. What names it (indexes, references, conditions) is taken
+//! off before and made again afterwards, so all of it is checked for the new values. A type that has all values of the old
+//! one in the same bytes, as a longer `varchar`, only changes what is declared.
+
+use super::checks;
+use super::columns::default_of;
+use super::constraint::notes_of_column;
+use super::generated::check_not_read;
+use super::index::{WrittenIndex, make};
+use crate::checks::value_of_row;
+use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::expression::{Compiler, Expr, Parameters, Use, declared_expression, scope_of_columns};
+use crate::indexed::named_columns;
+use crate::names::quoted;
+use crate::parse::parse_expression;
+use crate::relation::{ColumnNotes, DefaultValue, Relation, RelationColumn, TableNotes};
+use crate::types::{SqlType, TypeSpec};
+use crate::values::cast::{Coercion, can_cast, stored};
+use crate::violations::of_new_reference;
+use sardonyx::schema::{ForeignKey, IndexDefinition, Value};
+use sardonyx_rows::TableError;
+use sqlparser::ast::Expr as Tree;
+
+/// Gives a column of a table another type.
+///
+/// # Errors
+/// `42804` if there is no cast; what cannot be computed of a row; what the rows do not meet then; `0A000` for columns of a
+/// primary key that the table was made with.
+pub(super) fn retype_column(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    column: &RelationColumn,
+    (to, using): (TypeSpec, Option<&Tree>),
+) -> Result<(), SqlError> {
+    let name = &column.name;
+    check_not_read(relation, column.number, name)?;
+    if !to.kind.is_of_columns() {
+        return Err(SqlError::unsupported(format!(
+            "a column of type {} is not supported",
+            to.kind.name()
+        )));
+    }
+    if column.is_generated {
+        return Err(SqlError::unsupported(
+            "ALTER COLUMN TYPE of a generated column is not supported",
+        ));
+    }
+    let keeps = using.is_none() && column.stored == to.stored() && to.holds_all_of(column.spec);
+    let value = new_value(relation, column, (to, using))?;
+    let default = new_default(column, to)?;
+    if keeps && !is_read(relation, column.number) {
+        let mut notes = relation.notes.clone();
+        notes.table.clone_from(&relation.name);
+        let of = notes_of_column(&mut notes, column);
+        of.kind = to.kind.oid();
+        of.modifier = to.modifier;
+        let checks = checks::take(tx, relation, column.number)?;
+        put_notes(tx, relation.number, &notes)?;
+        return checks::put(tx, relation.number, checks);
+    }
+    let primary = &relation.schema.primary.key;
+    if primary.iter().any(|part| part.column == column.number) {
+        return Err(SqlError::unsupported(format!(
+            "the type of column \"{name}\" cannot be changed: the table was created with it in its primary key"
+        )));
+    }
+    let taken = take(tx, relation, column.number)?;
+    let checks = checks::take(tx, relation, column.number)?;
+    // Declared limits are those of the old type.
+    let mut failed = None;
+    let mut compute = |row: &[Value]| {
+        let computed = value_of_row(&value, row).and_then(|value| match stored(value, to)? {
+            Value::Null if column.not_null => Err(contains_nulls(relation, name)),
+            value => Ok(value),
+        });
+        computed.map_err(|error| {
+            failed = Some(error);
+            TableError::UnknownHandle {
+                number: relation.number,
+            }
+        })
+    };
+    let changed = tx.retype_column(relation.number, name, to.stored(), &mut compute);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    changed?;
+    let new = relation.schema.columns.len();
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    renumber(&mut notes, column, new);
+    let of = notes.columns.entry(new).or_default();
+    of.kind = to.kind.oid();
+    of.modifier = to.modifier;
+    of.default = default;
+    put_notes(tx, relation.number, &notes)?;
+    put(tx, relation, (column.number, new), taken)?;
+    checks::put(tx, relation.number, checks)
+}
+
+fn contains_nulls(relation: &Relation, name: &str) -> SqlError {
+    super::constraint::contains_nulls(relation, name)
+}
+
+/// True if an index's expression or condition reads a column.
+fn is_read(relation: &Relation, column: usize) -> bool {
+    relation.schema.generated_of(column).next().is_some()
+}
+
+/// The notes of a column under its new number, at its place.
+fn renumber(notes: &mut TableNotes, column: &RelationColumn, new: usize) {
+    let before = notes.columns.remove(&column.number);
+    let before = before.unwrap_or_else(|| ColumnNotes {
+        not_null: column.not_null,
+        ..ColumnNotes::default()
+    });
+    let place = before.place.unwrap_or(column.number);
+    notes.columns.insert(
+        new,
+        ColumnNotes {
+            place: Some(place),
+            ..before
+        },
+    );
+}
+
+/// The new value of a column in a row.
+fn new_value(
+    relation: &Relation,
+    column: &RelationColumn,
+    (to, using): (TypeSpec, Option<&Tree>),
+) -> Result<Expr, SqlError> {
+    let name = &column.name;
+    let Some(tree) = using else {
+        let from = column.spec;
+        if !can_cast(from.kind, to.kind, Coercion::Assignment) {
+            let text = format!(
+                "column \"{name}\" cannot be cast automatically to type {}",
+                to.kind.name()
+            );
+            let hint = format!(
+                "You might need to specify \"USING {}::{}\".",
+                quoted(name),
+                to.to_sql()
+            );
+            return Err(SqlError::new(code::DATATYPE_MISMATCH, text).hint(hint));
+        }
+        check_zone(from.kind, to.kind)?;
+        let value = Box::new(Expr::Column(column.number));
+        return Ok(Expr::Cast(value, from.kind, to, false));
+    };
+    let columns = named_columns(relation);
+    let (typed, _) = declared_expression(tree, &relation.name, &columns, Use::Transform)?;
+    let kind = typed.kind();
+    let scope = scope_of_columns(&relation.name, &columns);
+    let mut parameters = Parameters::default();
+    let coerced = Compiler::new(&scope, &mut parameters).coerce(typed, to, Coercion::Assignment);
+    let expr = coerced.map_err(|error| match error.code {
+        code::DATATYPE_MISMATCH | code::CANNOT_COERCE => SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!(
+                "result of USING clause for column \"{name}\" cannot be cast automatically to type {}",
+                to.kind.name()
+            ),
+        )
+        .hint("You might need to add an explicit cast."),
+        _ => error,
+    })?;
+    check_zone(kind, to.kind)?;
+    let mut checked = Ok(());
+    expr.walk(&mut |part| {
+        if let (Expr::Cast(_, from, to, _), Ok(())) = (part, &checked) {
+            checked = check_zone(*from, to.kind);
+        }
+    });
+    checked?;
+    Ok(expr)
+}
+
+/// Refuses what depends on the session's time zone: rows are rewritten without a session.
+fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
+    let has_zone = |kind| kind == SqlType::Timestamptz;
+    match has_zone(from) == has_zone(to) || from == SqlType::Unknown {
+        true => Ok(()),
+        false => Err(SqlError::unsupported(format!(
+            "a cast from {} to {} depends on the session's time zone",
+            from.name(),
+            to.name()
+        ))
+        .hint("Write USING … AT TIME ZONE with the name of a zone.")),
+    }
+}
+
+/// The default of a column of another type; none if it has none.
+fn new_default(column: &RelationColumn, to: TypeSpec) -> Result<Option<String>, SqlError> {
+    let text = match &column.default {
+        _ if column.sequence.is_some() => return Ok(None),
+        DefaultValue::Expression(text) => text.clone(),
+        DefaultValue::Value(Value::Null) => return Ok(None),
+        DefaultValue::Value(value) => {
+            let text = crate::text::text_of(column.spec.kind, value.as_ref());
+            let text = text.unwrap_or_default().replace('\'', "''");
+            format!("'{text}'::{}", column.spec.to_sql())
+        }
+    };
+    match default_of(&parse_expression(&text)?, to) {
+        Ok(_) => Ok(Some(text)),
+        Err(error) if error.code == code::DATATYPE_MISMATCH => Err(SqlError::new(
+            code::DATATYPE_MISMATCH,
+            format!(
+                "default for column \"{}\" cannot be cast automatically to type {}",
+                column.name,
+                to.kind.name()
+            ),
+        )),
+        Err(error) => Err(error),
+    }
+}
+
+/// What named a column, and was taken off.
+struct Taken {
+    indexes: Vec<WrittenIndex>,
+    /// References, with the tables that have them.
+    references: Vec<(u16, ForeignKey)>,
+}
+
+/// Takes the indexes and references off that name a column.
+fn take(tx: &mut dyn DefineTarget, relation: &Relation, column: usize) -> Result<Taken, SqlError> {
+    let mut references = Vec::new();
+    for number in 0..tx.view().definitions().len() as u16 {
+        let Some(schema) = tx.view().schema(number) else {
+            continue;
+        };
+        for key in &schema.foreign_keys {
+            let refers = number == relation.number && key.columns.contains(&column);
+            let is_referred = key.table == relation.number && key.referenced.contains(&column);
+            if refers || is_referred {
+                references.push((number, key.clone()));
+            }
+        }
+    }
+    for (number, key) in &references {
+        tx.drop_reference(*number, &key.name)?;
+    }
+    let schema = &relation.schema;
+    let read: Vec<usize> = schema.generated_of(column).collect();
+    let included = |index: &IndexDefinition| {
+        let included = relation.notes.included.get(&index.name);
+        included.is_some_and(|columns| columns.contains(&column))
+    };
+    let mut indexes = Vec::new();
+    for index in &schema.indexes {
+        let mut key = index.key.iter();
+        let names = key.any(|part| part.column == column || read.contains(&part.column));
+        if names || included(index) {
+            indexes.push(WrittenIndex::there(relation, index)?);
+            tx.drop_index(relation.number, &index.name)?;
+        }
+    }
+    Ok(Taken {
+        indexes,
+        references,
+    })
+}
+
+/// Makes indexes and references again, of which a column has another number.
+fn put(
+    tx: &mut dyn DefineTarget,
+    relation: &Relation,
+    (old, new): (usize, usize),
+    taken: Taken,
+) -> Result<(), SqlError> {
+    for index in &taken.indexes {
+        let relation = Relation::numbered(tx.view(), relation.number)?;
+        make(tx, &relation, index.of(&relation)?)?;
+    }
+    let moved = |columns: Vec<usize>| -> Vec<usize> {
+        let columns = columns.into_iter();
+        columns
+            .map(|column| if column == old { new } else { column })
+            .collect()
+    };
+    for (number, key) in taken.references {
+        let own = number == relation.number;
+        let other = key.table == relation.number;
+        let key = ForeignKey {
+            columns: if own { moved(key.columns) } else { key.columns },
+            referenced: if other {
+                moved(key.referenced)
+            } else {
+                key.referenced
+            },
+            ..key
+        };
+        let child = Relation::numbered(tx.view(), number)?;
+        let parent = Relation::numbered(tx.view(), key.table)?;
+        let types = key.columns.iter().zip(&key.referenced);
+        for pair in types {
+            super::reference::check_types(&child, &parent, pair, Some(&key.name))?;
+        }
+        let added = tx.add_reference(number, key.clone());
+        added.map_err(|error| of_new_reference(error.into(), (&child, &parent), &key))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! Generated columns and the indexes on expressions that are made of them, where rows are written otherwise than by SQL's
+//! statements: by typed tables, by plain records that are changed by their bytes, by open transactions.
+
+use crate::common::{Fresh, query, run};
+use sardonyx::schema::Value;
+use sardonyx::{Error, Record, Tables, record};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Account {
+    id: i64,
+    balance: i64,
+    kind: i64,
+}
+record!(Account { table: "accounts", key: id: i64, fields: { id: i64, balance: i64, kind: i64 } });
+
+#[derive(Record, Clone, Debug, PartialEq)]
+#[record(table = "users", key = id)]
+struct User {
+    id: i64,
+    email: String,
+    deleted: Option<i64>,
+}
+
+fn tables(fresh: &Fresh) -> &Tables {
+    fresh.database.tables().expect("in main memory")
+}
+
+fn rows(fresh: &Fresh, sql: &str) -> Vec<String> {
+    query(&mut fresh.session(), sql).expect(sql)
+}
+
+fn is_duplicate<T: std::fmt::Debug>(done: Result<T, Error>) -> bool {
+    matches!(done, Err(Error::Duplicate(_)))
+}
+
+/// The rows of the index's order, and of a look at all rows: they are the same.
+fn check_accounts(fresh: &Fresh) {
+    let by_index = "select id, balance, kind from accounts where kind = 1 and balance * 2 > -100000 order by balance * 2, id";
+    let by_scan =
+        "select id, balance, kind from accounts where kind + 0 = 1 order by balance + balance, id";
+    assert_eq!(rows(fresh, by_index), rows(fresh, by_scan));
+    let wrong = "select count(*) from accounts where double is distinct from balance * 2";
+    assert_eq!(rows(fresh, wrong), ["0"]);
+}
+
+#[test]
+fn plain_records_keep_an_index_on_an_expression() {
+    let mut fresh = Fresh::new();
+    let accounts = tables(&fresh).table::<Account>().expect("declared");
+    let new = |id: i64, balance, kind| Account { id, balance, kind };
+    tables(&fresh)
+        .run(move |tx| {
+            for id in 0..50_i64 {
+                tx.insert(accounts, &new(id, id - 25, id % 2))?;
+            }
+            Ok::<_, Error>(())
+        })
+        .expect("inserted");
+    let made = "create unique index accounts_double on accounts ((balance * 2)) where kind = 1;
+        alter table accounts add column double bigint generated always as (balance * 2) stored";
+    run(&mut fresh.session(), made).expect("made");
+    check_accounts(&fresh);
+    for again in [false, true] {
+        if again {
+            fresh.reopen();
+        }
+        let accounts = tables(&fresh).table::<Account>().expect("declared");
+        let run = |change: fn(
+            &mut sardonyx::Transaction<'_>,
+            sardonyx::Table<Account>,
+        ) -> Result<(), Error>| {
+            tables(&fresh).run(move |tx| change(tx, accounts))
+        };
+        // Each way of changing a record's bytes.
+        run(|tx, accounts| {
+            tx.update(accounts, 1, |record: &mut Account| record.balance += 1000)?;
+            let mut record = tx.get_mut(accounts, 3)?.expect("there");
+            record.balance -= 2000;
+            record.save()?;
+            tx.put(
+                accounts,
+                &Account {
+                    id: 5,
+                    balance: 77,
+                    kind: 1,
+                },
+            )?;
+            tx.insert(
+                accounts,
+                &Account {
+                    id: 90,
+                    balance: 78,
+                    kind: 1,
+                },
+            )?;
+            tx.delete(accounts, 7)?;
+            tx.update(accounts, 8, |record: &mut Account| record.kind = 1)?;
+            Ok(())
+        })
+        .expect("changed");
+        check_accounts(&fresh);
+        let taken = run(|tx, accounts| {
+            tx.update(accounts, 9, |record: &mut Account| record.balance = 77)
+                .map(drop)
+        });
+        assert!(is_duplicate(taken));
+        let taken = run(|tx, accounts| {
+            tx.insert(
+                accounts,
+                &Account {
+                    id: 91,
+                    balance: 78,
+                    kind: 1,
+                },
+            )
+        });
+        assert!(is_duplicate(taken));
+        run(|tx, accounts| {
+            tx.insert(
+                accounts,
+                &Account {
+                    id: 91,
+                    balance: 78,
+                    kind: 0,
+                },
+            )
+        })
+        .expect("of another kind");
+        let taken = run(|tx, accounts| {
+            tx.update(accounts, 91, |record: &mut Account| record.kind = 1)
+                .map(drop)
+        });
+        assert!(is_duplicate(taken));
+        check_accounts(&fresh);
+        // In open transactions, too.
+        let mut open = tables(&fresh).begin().expect("begun");
+        open.update(accounts, 11, |record: &mut Account| record.balance = 5000)
+            .expect("changed");
+        open.insert(
+            accounts,
+            &Account {
+                id: 92,
+                balance: -7000,
+                kind: 1,
+            },
+        )
+        .expect("inserted");
+        assert!(is_duplicate(open.insert(
+            accounts,
+            &Account {
+                id: 93,
+                balance: 5000,
+                kind: 1
+            }
+        )));
+        open.commit().expect("committed");
+        check_accounts(&fresh);
+        run(|tx, accounts| {
+            for id in [90, 91, 92] {
+                tx.delete(accounts, id)?;
+            }
+            tx.put(
+                accounts,
+                &Account {
+                    id: 7,
+                    balance: -18,
+                    kind: 1,
+                },
+            )?;
+            tx.update(accounts, 8, |record: &mut Account| record.kind = 0)?;
+            Ok(())
+        })
+        .expect("as it was");
+    }
+}
+
+#[test]
+fn typed_tables_and_open_transactions_keep_a_partial_index_on_an_expression() {
+    let mut fresh = Fresh::new();
+    let users = tables(&fresh).table::<User>().expect("declared");
+    let user = |id, email: &str, deleted| User {
+        id,
+        email: email.to_string(),
+        deleted,
+    };
+    let first = user(1, "A long address of somebody@x.org", None);
+    let inserted = first.clone();
+    tables(&fresh)
+        .run(move |tx| tx.insert(users, &inserted))
+        .expect("inserted");
+    let made = "create unique index users_email on users (lower(email)) where deleted is null";
+    run(&mut fresh.session(), made).expect("made");
+    let found = "select id from users where lower(email) = 'a long address of somebody@x.org' and deleted is null";
+    for again in [false, true] {
+        if again {
+            fresh.reopen();
+        }
+        let users = tables(&fresh).table::<User>().expect("declared");
+        assert_eq!(rows(&fresh, found), ["1"]);
+        let second = user(2, "a LONG address of somebody@x.org", None);
+        let same = second.clone();
+        assert!(is_duplicate(
+            tables(&fresh).run(move |tx| tx.insert(users, &same))
+        ));
+        // Two open transactions take one key: the second one meets the first.
+        let mut one = tables(&fresh).begin().expect("begun");
+        let mut other = tables(&fresh).begin().expect("begun");
+        for (open, id) in [(&mut one, 3), (&mut other, 4)] {
+            open.insert(users, &user(id, &format!("{id} X"), Some(4)))
+                .expect("inserted");
+            let change = |user: &mut User| {
+                user.email = "Of Both".to_string();
+                user.deleted = None;
+            };
+            open.update(users, id, change).expect("changed");
+        }
+        one.commit().expect("committed");
+        let met = other.commit();
+        assert!(
+            matches!(met, Err(Error::Conflict(_) | Error::Duplicate(_))),
+            "{met:?}"
+        );
+        assert_eq!(
+            rows(
+                &fresh,
+                "select id from users where lower(email) = 'of both' and deleted is null"
+            ),
+            ["3"]
+        );
+        // Deleted, its key is free.
+        let change = move |tx: &mut sardonyx::Transaction<'_>| {
+            tx.update(users, 1, |user: &mut User| user.deleted = Some(9))?;
+            tx.insert(users, &second)?;
+            tx.delete(users, 3)
+        };
+        tables(&fresh).run(change).expect("changed");
+        assert_eq!(rows(&fresh, found), ["2"]);
+        let change = move |tx: &mut sardonyx::Transaction<'_>| {
+            tx.delete(users, 2)?;
+            tx.update(users, 1, |user: &mut User| user.deleted = None)
+        };
+        tables(&fresh).run(change).expect("changed");
+    }
+}
+
+#[test]
+fn a_value_that_is_given_for_a_generated_column_is_not_taken() {
+    let fresh = Fresh::new();
+    let made =
+        "create table t (id int primary key, a int, b int generated always as (a + 1) stored)";
+    run(&mut fresh.session(), made).expect("made");
+    let insert = |tx: &mut sardonyx::Transaction<'_>| {
+        let mut rows = tx.rows("t")?;
+        rows.insert(&[("id", Value::from(1)), ("a", 5.into()), ("b", 100.into())])?;
+        rows.update(&[1.into()], &[("b", 7.into())])
+    };
+    tables(&fresh).run(insert).expect("inserted");
+    assert_eq!(rows(&fresh, "select id, a, b from t"), ["1|5|6"]);
+}
+
+#[test]
+fn an_index_that_goes_takes_its_columns_along() {
+    let fresh = Fresh::new();
+    let made = "create table t (id int primary key, a text);
+        insert into t select n, 'A' || n from generate_series(1, 20) as s (n);
+        create index one on t (lower(a)) where id > 3; create index two on t (lower(a), id)";
+    run(&mut fresh.session(), made).expect("made");
+    let columns = || {
+        let count = |tx: &mut sardonyx::Transaction<'_>| {
+            Ok::<_, Error>(tx.rows("t")?.schema().live_columns().count())
+        };
+        tables(&fresh).run(count).expect("read")
+    };
+    // One of the condition, and one of both.
+    assert_eq!(columns(), 4);
+    run(&mut fresh.session(), "drop index one").expect("dropped");
+    assert_eq!(columns(), 3);
+    assert_eq!(
+        rows(&fresh, "select id from t where lower(a) = 'a7'"),
+        ["7"]
+    );
+    run(&mut fresh.session(), "drop index two").expect("dropped");
+    assert_eq!(columns(), 2);
+    assert_eq!(
+        rows(&fresh, "select * from t where lower(a) = 'a7'"),
+        ["7|A7"]
+    );
+}
