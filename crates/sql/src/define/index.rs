@@ -227,7 +227,8 @@ impl WrittenIndex {
         }
         let mut included = Vec::with_capacity(self.included.len());
         for name in &self.included {
-            included.push(relation.column(name)?.number);
+            let column = relation.column(name);
+            included.push(column.map_err(|_| SqlError::unknown_column(name))?.number);
         }
         let Making {
             columns,
