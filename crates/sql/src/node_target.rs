@@ -1,6 +1,6 @@
 //! The transaction of a node, for statements and definitions.
 
-use crate::define_target::{DefineTarget, defines};
+use crate::define_target::{DefineTarget, RowValue, defines};
 use crate::error::SqlError;
 use crate::rows::EachRow;
 use crate::source::Source;
@@ -8,7 +8,9 @@ use crate::write_target::{DueOf, WriteTarget};
 use sardonyx::low_level::HeldReference;
 use sardonyx::nodes::{NodeMark, NodeTables};
 use sardonyx::rows::{DefineRows, Marked, RowWriter, Rows};
-use sardonyx::schema::{Declared, ForeignKey, IndexDefinition, Schema, Type, Value};
+use sardonyx::schema::{
+    Declared, ForeignKey, GeneratedColumn, IndexDefinition, Schema, Type, Value,
+};
 use sardonyx::{Error, Transaction};
 use sardonyx_rows::constraints::{Objects, check_new_row, objects};
 use sardonyx_storage::page::Address;

@@ -1,9 +1,8 @@
 //! `CREATE TABLE`.
 
-use super::columns::{
-    Constraint, Declared, check, check_primary, check_unique, declared, foreign, key_columns,
-};
+use super::columns::{Constraint, Declared, check, check_primary, check_unique, declared, foreign};
 use super::generated::generated_column;
+use super::keys::key_columns;
 use super::naming::{chosen, only_column};
 use super::options::check_table;
 use super::reference::add_foreign;

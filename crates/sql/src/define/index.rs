@@ -3,8 +3,8 @@
 //! Expressions and the condition are columns that are generated for the index (`crate::indexed`). `INCLUDE` is noted and
 //! shown: no query is answered from an index alone, so its columns are read in the row in any case.
 
-use super::columns::{KeyBy, KeyElement, key_elements};
 use super::create::{check_in_key, exists, free_name, is_taken};
+use super::keys::{KeyBy, KeyElement, key_elements};
 use super::options::{check_index_storage, refuse};
 use super::skipped;
 use crate::declared::put_notes;

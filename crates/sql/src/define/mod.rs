@@ -11,6 +11,7 @@ mod drop;
 mod drop_column;
 mod generated;
 mod index;
+mod keys;
 mod naming;
 mod options;
 mod procedure;
