@@ -215,6 +215,8 @@ fn typed_tables_and_open_transactions_keep_a_partial_index_on_an_expression() {
                 user.deleted = None;
             };
             open.update(users, id, change).expect("changed");
+            let again = open.insert(users, &user(5, "OF BOTH", None));
+            assert!(is_duplicate(again), "its own change has the key");
         }
         one.commit().expect("committed");
         let met = other.commit();

@@ -537,3 +537,22 @@ Update on users
   ->  Index Scan using users_full on users
         Index Cond: (E mail = 'x'::text)
         Filter: ((id > 0) AND (age > 3))
+
+# An index finds numbers by all of their digits.
+
+statement ok
+CREATE TABLE thirds (n numeric)
+
+statement ok
+CREATE INDEX ON thirds ((n / 3))
+
+statement ok
+INSERT INTO thirds VALUES (3), (6)
+
+statement error 22003
+INSERT INTO thirds VALUES (1)
+
+query
+SELECT n FROM thirds WHERE n / 3 = 2
+----
+6
