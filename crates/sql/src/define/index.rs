@@ -187,7 +187,7 @@ impl WrittenIndex {
                 Some(column) => KeyBy::Column(column.name.clone()),
                 None => {
                     let text = shown_generated(schema, part.column).unwrap_or_default();
-                    KeyBy::Expression(parse_expression(&text)?)
+                    KeyBy::Expression(Box::new(parse_expression(&text)?))
                 }
             };
             let descending = part.descending;
@@ -286,7 +286,7 @@ impl Making<'_> {
                 check_expression(&expression, spec)?;
                 let column = self.column(INDEX_KEY, spec, &expression);
                 let text = expression.text;
-                let name = match tree {
+                let name = match &**tree {
                     Tree::Function(_) => text,
                     _ => format!("({text})"),
                 };

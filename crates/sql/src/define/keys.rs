@@ -13,7 +13,7 @@ pub(super) struct KeyElement {
 /// By what an index orders rows.
 pub(super) enum KeyBy {
     Column(String),
-    Expression(Tree),
+    Expression(Box<Tree>),
 }
 
 /// The columns of a key, and whether they are descending.
@@ -63,9 +63,9 @@ pub(super) fn key_elements(columns: &[IndexColumn]) -> Result<Vec<KeyElement>, S
             Tree::Nested(inner) => match &**inner {
                 // Parentheses are no expression.
                 Tree::Identifier(name) => KeyBy::Column(name_of(name)),
-                other => KeyBy::Expression(other.clone()),
+                other => KeyBy::Expression(Box::new(other.clone())),
             },
-            other => KeyBy::Expression(other.clone()),
+            other => KeyBy::Expression(Box::new(other.clone())),
         };
         let descending = crate::expression::is_descending(order)?;
         if order
