@@ -10,6 +10,7 @@ mod comments;
 use crate::error::SqlError;
 use crate::names::quoted;
 use crate::parse::ProcedureDefinition;
+use crate::path::{is_temporary, local, schema_of, schemas, written};
 use crate::plan::views::query_width;
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::sequences::Sequence;
@@ -27,7 +28,7 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
@@ -41,16 +42,21 @@ pub struct Declaration {
 /// The engine's; `XX001` if what stands in the database cannot be read.
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
-    let relations = relations(source)?;
+    let mut relations = relations(source)?;
+    // Temporary tables go with their sessions.
+    relations.retain(|relation| !is_temporary(relation.schema_name()));
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(source, kind::SEQUENCE)? {
-        sequences.insert(name, parsed::<Sequence>(&body)?);
+        if !is_temporary(schema_of(&name)) {
+            sequences.insert(name, parsed::<Sequence>(&body)?);
+        }
     }
     let mut written = Writing {
         source,
         sequences,
         found: Vec::new(),
     };
+    written.schemas()?;
     written.sequences(&relations);
     for relation in &relations {
         written.table(relation)?;
@@ -84,6 +90,15 @@ impl Writing<'_> {
         self.found.push(Declaration { kind, name, sql });
     }
 
+    fn schemas(&mut self) -> Result<(), SqlError> {
+        for (name, _) in schemas(self.source)? {
+            if !is_temporary(&name) {
+                self.add("schema", &name, format!("CREATE SCHEMA {};", quoted(&name)));
+            }
+        }
+        Ok(())
+    }
+
     /// The sequences that are no column's.
     fn sequences(&mut self, relations: &[Relation]) {
         let owned = owners(relations);
@@ -96,7 +111,7 @@ impl Writing<'_> {
                     kind => format!(" AS {}", kind.name()),
                 };
                 let options = kind + &options_of(sequence);
-                let sql = format!("CREATE SEQUENCE {}{options};", quoted(name));
+                let sql = format!("CREATE SEQUENCE {}{options};", written(name));
                 (name.clone(), sql)
             })
             .collect();
@@ -117,7 +132,7 @@ impl Writing<'_> {
             }
         }
         parts.extend(relation.columns.iter().filter_map(|column| {
-            let name = quoted(&format!("{}_{}_check", relation.name, column.name));
+            let name = quoted(&format!("{}_{}_check", relation.local(), column.name));
             let is_unsigned = matches!(
                 column.stored,
                 Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U128
@@ -125,7 +140,7 @@ impl Writing<'_> {
             is_unsigned
                 .then(|| format!("CONSTRAINT {name} CHECK (({} >= 0))", quoted(&column.name)))
         }));
-        let (name, parts) = (quoted(&relation.name), parts.join(",\n  "));
+        let (name, parts) = (written(&relation.name), parts.join(",\n  "));
         let sql = match parts.is_empty() {
             true => format!("CREATE TABLE {name} ();"),
             false => format!("CREATE TABLE {name} (\n  {parts}\n);"),
@@ -180,7 +195,7 @@ impl Writing<'_> {
             if constraint.letter == "f" {
                 let sql = format!(
                     "ALTER TABLE {} ADD CONSTRAINT {} {};",
-                    quoted(&relation.name),
+                    written(&relation.name),
                     quoted(&constraint.name),
                     constraint.definition
                 );
@@ -193,18 +208,20 @@ impl Writing<'_> {
     /// The views, each behind those that it reads.
     fn views(&mut self, source: &dyn Source) -> Result<(), SqlError> {
         let mut left = views(source)?;
-        let mut names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        left.retain(|(name, _)| !is_temporary(schema_of(name)));
+        let names = left.iter().map(|(name, _)| local(name).to_string());
+        let mut names: BTreeSet<String> = names.collect();
         while !left.is_empty() {
             let is_ready = |(name, view): &(String, ViewDefinition)| {
                 let words = words_of(&view.query);
                 !words
                     .iter()
-                    .any(|word| word != name && names.contains(word))
+                    .any(|word| word != local(name) && names.contains(word))
             };
             // A column may be called like a view: then the words go in a circle, and the views do not.
             let next = left.iter().position(is_ready).unwrap_or(0);
             let (name, view) = left.remove(next);
-            names.remove(&name);
+            names.remove(local(&name));
             let sql = view_sql(source, &name, &view)?;
             self.add("view", &name, sql);
         }
@@ -240,10 +257,10 @@ impl Writing<'_> {
             let (next, is_called) = position_of(sequence)?;
             let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
             let which = match owned.get(name.as_str()) {
-                None => text(&quoted(name)),
+                None => text(&written(name)),
                 Some((table, column)) => format!(
                     "pg_get_serial_sequence({}, {})",
-                    text(&quoted(table)),
+                    text(&written(table)),
                     text(column)
                 ),
             };
@@ -259,7 +276,7 @@ impl Writing<'_> {
 fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
-    let (name, query) = (quoted(name), &view.query);
+    let (kept, name, query) = (name, written(name), &view.query);
     // Its tables may have got columns since, which are none of the view's.
     if query_width(source, view)? == view.columns.len() {
         return Ok(format!("CREATE VIEW {name} ({columns}) AS {query};"));
@@ -267,7 +284,8 @@ fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<St
     let inner: Vec<String> = view.columns.iter().map(|(name, _)| quoted(name)).collect();
     let inner = inner.join(", ");
     Ok(format!(
-        "CREATE VIEW {name} ({columns}) AS SELECT {inner} FROM ({query}) AS {name};"
+        "CREATE VIEW {name} ({columns}) AS SELECT {inner} FROM ({query}) AS {};",
+        quoted(local(kept))
     ))
 }
 

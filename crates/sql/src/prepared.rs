@@ -10,6 +10,7 @@ use crate::expression::{Expr, Parameters};
 use crate::parse::ProcedureDefinition;
 use crate::parse::SetConstraints;
 use crate::parse::comment::Comment;
+use crate::path::SearchPath;
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
 use crate::plan::query::{plan_query, with_named};
@@ -45,7 +46,7 @@ pub struct Prepared {
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
     /// Of its session; all, of a procedure's statement.
-    rights: Arc<Rights>,
+    rights: Mutex<Arc<Rights>>,
     /// Whether its text names tables as values.
     names_tables: bool,
     /// Whether its text asks, or sets, what the session knows.
@@ -103,7 +104,7 @@ impl Prepared {
         Prepared {
             notifies,
             only_signals,
-            names_tables: lower.contains("regclass"),
+            names_tables: lower.contains("regclass") || lower.contains("pg_table_is_visible"),
             text,
             statement,
             special: None,
@@ -122,18 +123,37 @@ impl Prepared {
             is_told: AtomicBool::new(false),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
-            rights: Arc::default(),
+            rights: Mutex::default(),
         }
     }
 
     /// With what its session may do.
     pub(crate) fn with_rights(self, rights: Arc<Rights>) -> Prepared {
-        Prepared { rights, ..self }
+        Prepared {
+            rights: Mutex::new(rights),
+            ..self
+        }
     }
 
     /// What its session may do.
-    pub(crate) fn rights(&self) -> &Arc<Rights> {
-        &self.rights
+    pub(crate) fn rights(&self) -> Arc<Rights> {
+        let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        rights.clone()
+    }
+
+    /// Names are looked up so from now on: a plan of other tables is forgotten.
+    pub(crate) fn look_in(&self, path: &Arc<SearchPath>) {
+        let mut rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = rights.path();
+        if Arc::ptr_eq(before, path) {
+            return;
+        }
+        let is_same = **before == **path;
+        *rights = Arc::new(rights.looking_in(path));
+        drop(rights);
+        if !is_same {
+            *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     /// Whether it calls a procedure.
@@ -518,7 +538,7 @@ impl Prepared {
     fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(source, &mut parameters, &self.rights);
+        let mut planning = Planning::new(source, &mut parameters, &self.rights());
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),

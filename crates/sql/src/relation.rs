@@ -6,6 +6,7 @@
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::path::{local, schema_of};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
@@ -30,6 +31,7 @@ pub(crate) mod kind {
     pub const PROCEDURE: &str = "procedure";
     pub const VIEW: &str = "view";
     pub const COMMENT: &str = "comment";
+    pub const SCHEMA: &str = "schema";
 }
 
 /// What the engine's schema does not say of a table.
@@ -113,6 +115,7 @@ pub(crate) struct ColumnNotes {
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
     pub number: u16,
+    /// Under which the engine keeps it, as [`crate::path`] says.
     pub name: String,
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
@@ -221,6 +224,16 @@ impl Relation {
         }
     }
 
+    /// Its name in its schema.
+    pub fn local(&self) -> &str {
+        local(&self.name)
+    }
+
+    /// Its schema.
+    pub fn schema_name(&self) -> &str {
+        schema_of(&self.name)
+    }
+
     /// The notes of a foreign key, beside the engine's schema.
     pub fn reference_notes(&self, name: &str) -> ReferenceNotes {
         let notes = self.notes.references.get(name);
@@ -238,7 +251,7 @@ impl Relation {
                 code::UNKNOWN_COLUMN,
                 format!(
                     "column \"{name}\" of relation \"{}\" does not exist",
-                    self.name
+                    self.local()
                 ),
             )
         })
@@ -268,7 +281,7 @@ impl Relation {
                 self.notes
                     .primary_name
                     .clone()
-                    .unwrap_or_else(|| format!("{}_pkey", self.name)),
+                    .unwrap_or_else(|| format!("{}_pkey", self.local())),
             ),
         }
     }
@@ -412,9 +425,6 @@ pub(crate) fn store_notes(
 ) -> Result<(), SqlError> {
     put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
 }
-
-/// The numbers of the tables of `information_schema`.
-pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
 
 /// The number that a table has in `pg_class`.
 pub(crate) fn table_oid(number: u16) -> u32 {

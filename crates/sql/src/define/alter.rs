@@ -5,14 +5,15 @@ use super::columns::{declared, default_of};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
-use super::create::{add_sequence, constraint_of, new_name};
+use super::create::{add_sequence, check_new_name, constraint_of};
 use super::drop_column::drop_column;
 use super::options::{check_storage, refuse};
 use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
-use crate::names::{name_of, of_public};
+use crate::names::name_of;
+use crate::path::{SearchPath, beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::source::Source;
@@ -34,6 +35,7 @@ pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,
     user: &str,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     let AlterTable {
         name,
@@ -48,17 +50,17 @@ pub(super) fn table(
     } = alter;
     let other = location.is_some() || on_cluster.is_some() || table_type.is_some();
     refuse(WORD, &[(other, "a clause of another database system")])?;
-    let name = of_public(name)?;
+    let name = path.find(tx.view(), name)?;
     match Relation::named(tx.view(), &name) {
         Err(error) if error.code == code::UNKNOWN_TABLE && *if_exists => {
-            let message = format!("relation \"{name}\" does not exist, skipping");
+            let message = format!("relation \"{}\" does not exist, skipping", shown(&name));
             return Ok(skipped(WORD, "00000", message));
         }
         Err(error) => return Err(error),
         Ok(_) => {}
     }
     for operation in operations {
-        one(tx, &name, operation, user)?;
+        one(tx, &name, operation, (user, path))?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
 }
@@ -79,7 +81,7 @@ fn one(
     tx: &mut dyn DefineTarget,
     table: &str,
     operation: &AlterTableOperation,
-    user: &str,
+    (user, path): (&str, &SearchPath),
 ) -> Result<(), SqlError> {
     let relation = Relation::named(tx.view(), table)?;
     match operation {
@@ -93,7 +95,7 @@ fn one(
             let is_there = relation.column(&name_of(&column_def.name)).is_ok();
             match is_there && *if_not_exists {
                 true => Ok(()),
-                false => add_column(tx, &relation, column_def),
+                false => add_column(tx, &relation, column_def, path),
             }
         }
         AlterTableOperation::DropColumn {
@@ -123,7 +125,12 @@ fn one(
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
-            let to = new_name(to)?;
+            // It stays in its schema, and the new name says none.
+            if to.0.len() > 1 {
+                return Err(SqlError::syntax("syntax error at or near \".\""));
+            }
+            let to = beside(table, &schema_name(to)?);
+            check_new_name(tx, &to)?;
             tx.rename_table(table, &to)?;
             let mut notes = relation.notes.clone();
             if !notes.hidden_key && notes.primary_name.is_none() {
@@ -136,7 +143,7 @@ fn one(
             constraint,
             // The rows are checked in any case.
             not_valid: _,
-        } => add_constraint(tx, &relation, &constraint_of(constraint)?),
+        } => add_constraint(tx, &relation, &constraint_of(constraint)?, path),
         AlterTableOperation::ValidateConstraint { name } => {
             let name = name_of(name);
             match relation.has_constraint(&name) {
@@ -172,6 +179,7 @@ fn add_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: &ColumnDef,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
     let mut column = declared(column)?;
     if relation.column(&column.name).is_ok() {
@@ -179,7 +187,8 @@ fn add_column(
             code::DUPLICATE_COLUMN,
             format!(
                 "column \"{}\" of relation \"{}\" already exists",
-                column.name, relation.name
+                column.name,
+                relation.local()
             ),
         ));
     }
@@ -213,7 +222,7 @@ fn add_column(
     put_notes(tx, relation.number, &notes)?;
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        add_constraint(tx, &relation, constraint)?;
+        add_constraint(tx, &relation, constraint, path)?;
     }
     Ok(())
 }

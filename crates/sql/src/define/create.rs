@@ -11,10 +11,9 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
-use crate::names::{name_of, of_public};
-use crate::relation::{
-    ROW_NUMBER, Relation, TableNotes, is_own, kind, object, printed, put_object,
-};
+use crate::names::{name_of, qualified};
+use crate::path::{PUBLIC, SearchPath, beside, is_there, local, split};
+use crate::relation::{ROW_NUMBER, Relation, TableNotes, is_own, kind, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::types::SqlType;
 use sardonyx::Error;
@@ -22,34 +21,42 @@ use sardonyx::schema::{IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, 
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateIndex, CreateTable, IndexType, ObjectName, TableConstraint};
 
-/// The name of a new table.
-pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
-    let name = of_public(name)?;
+/// The name under which something new is kept.
+///
+/// # Errors
+/// Those of [`SearchPath::new_name`]; `42P16` for a name of the database's own.
+pub(super) fn new_name(
+    tx: &dyn DefineTarget,
+    name: &ObjectName,
+    path: &SearchPath,
+) -> Result<String, SqlError> {
+    let name = path.new_name(tx.view(), name, false)?;
     check_not_own(&name)?;
     Ok(name)
 }
 
 fn check_not_own(name: &str) -> Result<(), SqlError> {
-    match is_own(name) {
+    match is_own(name) || is_own(local(name)) {
         true => Err(SqlError::new(
             code::INVALID_TABLE_DEFINITION,
-            format!("the name \"{name}\" is one of the database's own"),
+            format!("the name \"{}\" is one of the database's own", local(name)),
         )),
         false => Ok(()),
     }
 }
 
-/// Whether there is a table, view, index or sequence of a name.
+/// Whether there is a table, view, index or sequence that is kept under a name. A name of `public` with a point may be of
+/// one that was there before there were schemas.
 ///
 /// # Errors
 /// What cannot be read.
 pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let source = tx.view();
-    let is_sequence = object(source, kind::SEQUENCE, name)?.is_some();
-    Ok(source.table_named(name).is_some()
-        || is_sequence
-        || object(source, kind::VIEW, name)?.is_some()
-        || super::drop::index_named(source, name).is_some())
+    let is_old = |name: &str| match split(name) {
+        (PUBLIC, local) if local != name => is_there(source, local),
+        _ => Ok(false),
+    };
+    Ok(is_there(source, name)? || is_old(name)?)
 }
 
 /// Checks that a table may have a name.
@@ -67,7 +74,7 @@ pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
 pub(super) fn exists(name: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_TABLE,
-        format!("relation \"{name}\" already exists"),
+        format!("relation \"{}\" already exists", local(name)),
     )
 }
 
@@ -75,14 +82,18 @@ pub(super) fn exists(name: &str) -> SqlError {
 ///
 /// # Errors
 /// What is wrong with it; what the engine says.
-pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<Complete, SqlError> {
+pub(super) fn table(
+    tx: &mut dyn DefineTarget,
+    create: &CreateTable,
+    path: &SearchPath,
+) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TABLE";
     check_table(create)?;
-    let name = new_name(&create.name)?;
+    let name = new_name(tx, &create.name, path)?;
     if is_taken(tx, &name)? {
         return match create.if_not_exists {
             true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
+                let message = format!("relation \"{}\" already exists, skipping", local(&name));
                 Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
             }
             false => Err(exists(&name)),
@@ -119,7 +130,7 @@ pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<C
     put_notes(tx, number, &notes)?;
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
-            add_foreign(tx, &name, constraint)?;
+            add_foreign(tx, &name, constraint, path)?;
         }
     }
     Ok(Complete::of(Tag::plain(WORD)))
@@ -134,13 +145,14 @@ pub(super) fn add_sequence(
     if let Some(sequence) = &column.sequence {
         tx.check_sequences()?;
         let name = free_name(tx, table, &[&column.name], "seq", &[])?;
+        let name = beside(table, &name);
         put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
         column.notes.sequence = Some(name);
     }
     Ok(())
 }
 
-/// A name, made of a table and its columns, that nothing has yet.
+/// A name, made of a table and its columns, that nothing in the table's schema has yet.
 pub(super) fn free_name(
     tx: &dyn DefineTarget,
     table: &str,
@@ -149,9 +161,9 @@ pub(super) fn free_name(
     taken: &[String],
 ) -> Result<String, SqlError> {
     let mut failed = None;
-    let name = chosen(None, table, columns, suffix, |name| {
+    let name = chosen(None, local(table), columns, suffix, |name| {
         taken.iter().any(|there| there == name)
-            || is_taken(tx, name).unwrap_or_else(|error| {
+            || is_taken(tx, &beside(table, name)).unwrap_or_else(|error| {
                 failed = Some(error);
                 false
             })
@@ -206,7 +218,10 @@ fn schema_of(
             if primary.replace(key).is_some() {
                 return Err(SqlError::new(
                     code::INVALID_TABLE_DEFINITION,
-                    format!("multiple primary keys for table \"{table}\" are not allowed"),
+                    format!(
+                        "multiple primary keys for table \"{}\" are not allowed",
+                        local(table)
+                    ),
                 ));
             }
             notes.primary_name.clone_from(name);
@@ -279,7 +294,8 @@ fn schema_of(
             Constraint::Check { name, condition } => {
                 let known: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
                 let column = only_column(&condition.to_string(), &known);
-                let name = chosen(name.as_ref(), table, column.as_slice(), "check", |name| {
+                let of = local(table);
+                let name = chosen(name.as_ref(), of, column.as_slice(), "check", |name| {
                     taken.iter().any(|there| there == name)
                 });
                 taken.push(name.clone());
@@ -351,7 +367,10 @@ pub(super) fn key_parts(
 pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_OBJECT,
-        format!("constraint \"{name}\" for relation \"{table}\" already exists"),
+        format!(
+            "constraint \"{name}\" for relation \"{}\" already exists",
+            local(table)
+        ),
     )
 }
 
@@ -359,8 +378,12 @@ pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
 ///
 /// # Errors
 /// What is wrong with it; `23505` if rows have one key.
-pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
-    let (table, definition) = match new_index(tx, create)? {
+pub(super) fn index(
+    tx: &mut dyn DefineTarget,
+    create: &CreateIndex,
+    path: &SearchPath,
+) -> Result<Complete, SqlError> {
+    let (table, definition) = match new_index(tx, create, path)? {
         NewIndex::There(complete) => return Ok(complete),
         NewIndex::New(table, definition) => (table, definition),
     };
@@ -384,7 +407,11 @@ pub(super) enum NewIndex {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<NewIndex, SqlError> {
+pub(super) fn new_index(
+    tx: &dyn DefineTarget,
+    create: &CreateIndex,
+    path: &SearchPath,
+) -> Result<NewIndex, SqlError> {
     const WORD: &str = INDEX_WORD;
     let CreateIndex {
         name: _,
@@ -419,23 +446,24 @@ pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<N
     ];
     refuse(WORD, &asked)?;
     with.iter().try_for_each(check_index_storage)?;
-    let relation = Relation::named(tx.view(), &of_public(&create.table_name)?)?;
+    let relation = Relation::named(tx.view(), &path.find(tx.view(), &create.table_name)?)?;
     let columns = key_columns(&create.columns)?;
     let name = match &create.name {
-        Some(name) => of_public(name)?,
+        // It is in its table's schema, whatever it says.
+        Some(name) => qualified(name)?.1,
         None => {
             let parts: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
             free_name(tx, &relation.name, &parts, "idx", &[])?
         }
     };
-    if is_taken(tx, &name)? {
+    if is_taken(tx, &beside(&relation.name, &name))? {
         return match create.if_not_exists {
             true => {
                 let message = format!("relation \"{name}\" already exists, skipping");
                 let there = skipped(WORD, code::DUPLICATE_TABLE, message);
                 Ok(NewIndex::There(there))
             }
-            false => Err(exists(&name)),
+            false => Err(exists(&beside(&relation.name, &name))),
         };
     }
     let definition = IndexDefinition {

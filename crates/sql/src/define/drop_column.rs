@@ -6,7 +6,8 @@ use super::constraint::{drop_constraint, drop_references};
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{is_full_match, quoted};
+use crate::names::is_full_match;
+use crate::path::written;
 use crate::relation::{Relation, delete_object, kind};
 use crate::source::Source;
 use sardonyx::schema::KeyPart;
@@ -96,8 +97,8 @@ fn check_unreferenced(
                 depend.push(format!(
                     "constraint {} on table {} depends on column {name} of table {}",
                     key.name,
-                    quoted(&by),
-                    quoted(&relation.name)
+                    written(&by),
+                    written(&relation.name)
                 ));
             }
         }
@@ -109,7 +110,7 @@ fn check_unreferenced(
         code::DEPENDENT_OBJECTS,
         format!(
             "cannot drop column {name} of table {} because other objects depend on it",
-            quoted(&relation.name)
+            written(&relation.name)
         ),
     )
     .detail(depend.join("\n"))

@@ -14,6 +14,7 @@ mod options;
 mod procedure;
 mod reference;
 mod rule;
+mod schema;
 mod sequence;
 mod view;
 
@@ -27,10 +28,9 @@ use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
-use crate::names::of_public;
 use crate::prepared::Prepared;
 use crate::result::{Complete, Notice, Tag};
-use crate::rights::Access;
+use crate::rights::{Access, Rights};
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sqlparser::ast::{
@@ -49,27 +49,28 @@ pub(crate) fn run(
     sequences: &mut SequenceChanges,
     user: &str,
 ) -> Result<Complete, SqlError> {
-    check(prepared)?;
+    check(tx.view(), prepared)?;
     check_keyspace(tx.view(), database, prepared)?;
     if let Some(definition) = prepared.definition() {
-        return procedure::create(tx, definition, prepared.rights());
+        return procedure::create(tx, definition, &prepared.rights());
     }
     if let Some(comment) = prepared.comment() {
-        let rights = prepared.rights();
-        return comment::run(tx, comment, |table| rights.check(table, Access::Define));
+        return comment::run(tx, comment, &prepared.rights());
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
+    let rights = prepared.rights();
+    let path = rights.path();
     let mut complete = match statement {
         Statement::DropProcedure {
             if_exists,
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
-        Statement::CreateTable(create) => create::table(tx, create)?,
-        Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
-        Statement::CreateIndex(create) => create::index(tx, create)?,
+        Statement::CreateTable(create) => create::table(tx, create, path)?,
+        Statement::CreateView(create) => view::create(tx, create, &rights)?,
+        Statement::CreateIndex(create) => create::index(tx, create, path)?,
         Statement::CreateSequence {
             temporary,
             if_not_exists,
@@ -77,10 +78,10 @@ pub(crate) fn run(
             sequence_options,
         } => {
             options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
-            sequence::create(tx, name, *if_not_exists, sequence_options)?
+            sequence::create(tx, name, *if_not_exists, sequence_options, path)?
         }
-        Statement::AlterTable(alter) => alter::table(tx, alter, user)?,
-        Statement::Truncate(truncate) => drop::truncate(tx, truncate, prepared.rights())?,
+        Statement::AlterTable(alter) => alter::table(tx, alter, user, path)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
         Statement::Drop {
             object_type,
             if_exists,
@@ -88,21 +89,19 @@ pub(crate) fn run(
             cascade,
             ..
         } => match object_type {
-            ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade)?,
-            ObjectType::Index => drop::indexes(tx, names, *if_exists, prepared.rights())?,
-            ObjectType::Sequence => drop::sequences(tx, names, *if_exists)?,
-            ObjectType::View => view::drop(tx, names, *if_exists)?,
+            ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade, path)?,
+            ObjectType::Index => drop::indexes(tx, names, *if_exists, &rights)?,
+            ObjectType::Sequence => drop::sequences(tx, names, *if_exists, path)?,
+            ObjectType::View => view::drop(tx, names, *if_exists, path)?,
+            ObjectType::Schema => schema::drop(tx, names, *if_exists, *cascade, &rights)?,
             other => {
                 return Err(SqlError::unsupported(format!(
                     "DROP {other} is not supported"
                 )));
             }
         },
-        Statement::CreateSchema { .. } => {
-            return Err(SqlError::unsupported(
-                "CREATE SCHEMA is not supported: all tables are in public",
-            ));
-        }
+        Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
+        Statement::AlterSchema(alter) => schema::alter(tx, alter, user)?,
         _ => {
             return Err(SqlError::unsupported(format!(
                 "{} is not supported",
@@ -121,12 +120,12 @@ pub(crate) fn run(
 ///
 /// # Errors
 /// `42501` if it may not.
-fn check(prepared: &Prepared) -> Result<(), SqlError> {
+fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
     let rights = prepared.rights();
     if let Some(comment) = prepared.comment() {
         // The table that has an index is known when it is found.
         return match comment.relation() {
-            Some(name) => rights.check(name, Access::Define),
+            Some(name) => rights.check(&rights.path().find(source, name)?, Access::Define),
             None if comment.is_of_index() || rights.elsewhere() >= Access::Define => Ok(()),
             None => Err(may_not_define()),
         };
@@ -145,8 +144,8 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
             names,
             ..
         }) => names.iter().collect(),
-        Some(Statement::CreateTable(create)) => vec![&create.name],
-        Some(Statement::CreateView(create)) => vec![&create.name],
+        Some(Statement::CreateTable(create)) => return check_new(source, &rights, &create.name),
+        Some(Statement::CreateView(create)) => return check_new(source, &rights, &create.name),
         // Which tables have them is known when they are found.
         Some(Statement::Drop {
             object_type: ObjectType::Index,
@@ -156,9 +155,15 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
         _ => return Err(may_not_define()),
     };
     for name in names {
-        rights.check(&of_public(name)?, Access::Define)?;
+        rights.check(&rights.path().find(source, name)?, Access::Define)?;
     }
     Ok(())
+}
+
+/// The same of a name that is to be new.
+fn check_new(source: &dyn Source, rights: &Rights, name: &ObjectName) -> Result<(), SqlError> {
+    let name = rights.path().new_name(source, name, false)?;
+    rights.check(&name, Access::Define)
 }
 
 fn may_not_define() -> SqlError {
@@ -177,15 +182,21 @@ fn check_keyspace(
     database: &Database,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {
-    let check = |name: &ObjectName| keyspace::check(source, &of_public(name)?);
+    let rights = prepared.rights();
+    let path = rights.path();
+    let check = |name: &ObjectName| keyspace::check(source, &path.find(source, name)?);
+    let check_new = |name: &ObjectName| {
+        let name = path.new_name(source, name, false);
+        name.map_or(Ok(()), |name| keyspace::check(source, &name))
+    };
     match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
-            keyspace::check_alter(source, &of_public(&alter.name)?, &alter.operations)?;
-            renamed(alter).try_for_each(check)
+            keyspace::check_alter(source, &path.find(source, &alter.name)?, &alter.operations)?;
+            renamed(alter).try_for_each(check_new)
         }
         Some(Statement::CreateIndex(create)) => check(&create.table_name),
-        Some(Statement::CreateTable(create)) if !create.if_not_exists => check(&create.name),
-        Some(Statement::CreateView(create)) => check(&create.name),
+        Some(Statement::CreateTable(create)) if !create.if_not_exists => check_new(&create.name),
+        Some(Statement::CreateView(create)) => check_new(&create.name),
         Some(Statement::Truncate(truncate)) => truncate
             .table_names
             .iter()

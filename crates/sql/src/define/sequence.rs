@@ -4,6 +4,7 @@ use super::create::{exists, is_taken, new_name};
 use super::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::path::{SearchPath, local};
 use crate::relation::{kind, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::sequences::Sequence;
@@ -19,14 +20,15 @@ pub(super) fn create(
     name: &ObjectName,
     if_not_exists: bool,
     options: &[SequenceOptions],
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE SEQUENCE";
     tx.check_sequences()?;
-    let name = new_name(name)?;
+    let name = new_name(tx, name, path)?;
     if is_taken(tx, &name)? {
         return match if_not_exists {
             true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
+                let message = format!("relation \"{}\" already exists, skipping", local(&name));
                 Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
             }
             false => Err(exists(&name)),

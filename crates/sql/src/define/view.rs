@@ -2,22 +2,25 @@
 
 use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
+use super::drop::in_schema;
 use super::options::refuse;
 use super::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
-use crate::names::{name_of, of_public};
+use crate::names::{name_of, quoted};
+use crate::path::{SearchPath, local, shown, written};
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
-use crate::plan::views::{broken, columns_of};
+use crate::plan::views::{broken, columns_of, query_of};
+use crate::position::resolve;
 use crate::relation::{delete_object, kind, printed, put_object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewDefinition, view_named};
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// `CREATE [OR REPLACE] VIEW`.
@@ -31,12 +34,12 @@ pub(super) fn create(
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
     check(create)?;
-    let name = new_name(&create.name)?;
+    let name = new_name(tx, &create.name, rights.path())?;
     let before = view_named(tx.view(), &name)?;
     let is_taken = is_taken(tx, &name)?;
     match &before {
         Some(_) if create.if_not_exists => {
-            let message = format!("relation \"{name}\" already exists, skipping");
+            let message = format!("relation \"{}\" already exists, skipping", local(&name));
             return Ok(skipped("CREATE VIEW", code::DUPLICATE_TABLE, message));
         }
         Some(_) if create.or_replace => {}
@@ -44,10 +47,8 @@ pub(super) fn create(
         _ => {}
     }
     let source = tx.view();
-    let view = ViewDefinition {
-        columns: columns(source, create, rights)?,
-        query: create.query.to_string(),
-    };
+    let (columns, query) = planned(source, create, rights)?;
+    let view = ViewDefinition { columns, query };
     // As it will be read from its text.
     let now = columns_of(source, &view)?;
     if let Some(before) = before {
@@ -57,7 +58,7 @@ pub(super) fn create(
         if now.len() < before.len() || !are_same {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
-                format!("view \"{name}\" has other columns: they cannot be changed or dropped, only more can be added behind"),
+                format!("view \"{}\" has other columns: they cannot be changed or dropped, only more can be added behind", local(&name)),
             )
             .hint("DROP VIEW it, and create it again."));
         }
@@ -114,16 +115,22 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
     refuse("CREATE VIEW", &asked)
 }
 
-/// The columns of a new view: what its query calls them, and what it does.
-fn columns(
+/// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
+/// the schema in which it was found.
+fn planned(
     source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
-) -> Result<Vec<(String, String)>, SqlError> {
+) -> Result<(Vec<(String, String)>, String), SqlError> {
+    // Places in the text that is kept are known of the query of that text.
+    let text = create.query.to_string();
+    let query = query_of(&text)?;
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, rights);
-    let mut draft = draft_query(&mut planning, &create.query)?;
+    let mut draft = draft_query(&mut planning, &query)?;
     draft.decide(&mut planning)?;
+    let found = std::mem::take(&mut planning.queries.without_schema);
+    let text = with_schemas(text, &found);
     if !parameters.decided().is_empty() {
         return Err(SqlError::new(
             code::UNKNOWN_PARAMETER,
@@ -142,7 +149,20 @@ fn columns(
     // Each is found again by what the query calls it.
     check_different(columns.iter().map(|(inner, _)| inner))?;
     check_different(columns.iter().map(|(_, name)| name))?;
-    Ok(columns)
+    Ok((columns, text))
+}
+
+/// A text with schemas before the names at these places.
+fn with_schemas(text: String, found: &BTreeMap<usize, String>) -> String {
+    let mut written = text;
+    for (place, schema) in found.iter().rev() {
+        let at = resolve(&written, *place).saturating_sub(1);
+        let at = written.char_indices().nth(at).map(|(at, _)| at);
+        if let Some(at) = at {
+            written.insert_str(at, &format!("{}.", quoted(schema)));
+        }
+    }
+    written
 }
 
 fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), SqlError> {
@@ -167,22 +187,25 @@ pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP VIEW";
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
-        let name = of_public(name)?;
+        let Some(name) = in_schema(tx, name, path, (WORD, if_exists), &mut complete)? else {
+            continue;
+        };
         if drop_one(tx, &name)? {
             continue;
         }
         if tx.view().table_named(&name).is_some() {
             return Err(SqlError::new(
                 code::WRONG_OBJECT_TYPE,
-                format!("\"{name}\" is not a view"),
+                format!("\"{}\" is not a view", local(&name)),
             )
             .hint("Use DROP TABLE to remove a table."));
         }
-        let message = format!("view \"{name}\" does not exist");
+        let message = format!("view \"{}\" does not exist", shown(&name));
         if !if_exists {
             return Err(SqlError::new(code::UNKNOWN_TABLE, message));
         }
@@ -193,7 +216,7 @@ pub(super) fn drop(
 }
 
 /// Drops a view with its comments. Returns whether there was one.
-fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
+pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     if let Some(view) = view_named(tx.view(), name)? {
         let columns = view.columns.into_iter().map(|(_, column)| column);
         forget(tx, kind::VIEW, name, &columns.collect::<Vec<_>>())?;
@@ -214,13 +237,13 @@ pub(super) fn keep_whole(
         if !cascade {
             return Err(SqlError::new(
                 code::DEPENDENT_OBJECTS,
-                format!("view {name} depends on what this would change"),
+                format!("view {} depends on what this would change", written(&name)),
             )
             .detail(format!("Then it could not be read: {}.", error.message))
             .hint("Drop the view first, or use CASCADE where something is dropped."));
         }
         drop_one(tx, &name)?;
-        let dropped = Notice::note("00000", format!("drop cascades to view {name}"));
+        let dropped = Notice::note("00000", format!("drop cascades to view {}", written(&name)));
         complete.notices.push(dropped);
     }
     Ok(())

@@ -133,6 +133,7 @@ fn scope_of(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
             alias: table.to_string(),
             columns: own.collect(),
             is_aside: false,
+            schema: None,
             key: Vec::new(),
         }],
     };
@@ -143,6 +144,7 @@ fn scope_of(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
                 alias: outer.to_string(),
                 columns: vec![ScopeColumn::new(field, column.spec, column.number)],
                 is_aside: true,
+                schema: None,
                 key: Vec::new(),
             });
         }

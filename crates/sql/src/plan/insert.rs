@@ -130,7 +130,7 @@ pub(crate) fn plan_insert(
         .table_alias
         .as_ref()
         .map(|alias| name_of(&alias.alias));
-    let alias = alias.unwrap_or_else(|| relation.name.clone());
+    let alias = alias.unwrap_or_else(|| relation.local().to_string());
     let targets = targets(&relation, &insert.columns)?;
     let mut columns = Vec::with_capacity(relation.columns.len());
     for column in &relation.columns {
@@ -381,7 +381,7 @@ fn conflict(
                     code::UNKNOWN_OBJECT,
                     format!(
                         "constraint \"{name}\" for table \"{}\" does not exist",
-                        relation.name
+                        relation.local()
                     ),
                 ));
             }

@@ -65,7 +65,10 @@ pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
 }
 
 /// The query of a view's text.
-fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     let mut statements = crate::parse::parse_kept(text)?;
     match statements.pop() {
         Some(Statement::Query(query)) if statements.is_empty() => Ok(query),

@@ -251,6 +251,7 @@ impl Session {
 
     /// Compiles a statement, where that says its parameters and columns.
     fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
+        prepared.look_in(self.state.settings.path());
         if let Some(described) = describing::described(prepared, &self.state)? {
             let (parameters, columns) = described;
             prepared.describe(parameters, columns);

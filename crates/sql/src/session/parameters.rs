@@ -27,7 +27,7 @@ pub(super) fn run(
     statement: &Prepared,
 ) -> Outcome {
     let result = match statement.statement() {
-        Some(tree) => act(state, database, tree, statement.rights()),
+        Some(tree) => act(state, database, tree, &statement.rights()),
         None if statement.cursor().is_some() => {
             Err(SqlError::unsupported("cursors are for clients of a server"))
         }

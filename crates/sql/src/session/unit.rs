@@ -377,7 +377,7 @@ impl Unit {
                 };
                 let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
                     asked.check_in_transaction()?;
-                    asked.check(&*tx)
+                    asked.check(&*tx, self.state.settings.path())
                 });
                 match checked {
                     Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),

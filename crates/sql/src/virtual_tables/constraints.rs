@@ -4,11 +4,12 @@
 use super::Contents::Rows;
 use super::indexes::{SeenIndex, index_oid, seen_indexes};
 use super::information_schema::relations;
-use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text};
 use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
 use crate::names::is_full_match;
 use crate::names::quoted;
+use crate::path::{SearchPath, name_in, written, written_whole};
 use crate::relation::table_oid;
 use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed};
 use crate::sequences::Sequence;
@@ -171,7 +172,7 @@ pub(crate) fn constraints_of(
         let definition = format!(
             "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
             names_of(relation, &key.columns),
-            quoted(&other.name),
+            written(&other.name),
             names_of(&other, &key.referenced),
             when(notes.full, " MATCH FULL"),
             when(notes.update_restricts, " ON UPDATE RESTRICT"),
@@ -208,6 +209,7 @@ pub(crate) fn constraints_of(
 
 fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
+    let schemas = schema_numbers(source)?;
     for relation in relations(source)? {
         for constraint in constraints_of(source, &relation)? {
             let is_foreign = constraint.letter == "f";
@@ -219,7 +221,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
             rows.push(vec![
                 oid(constraint.oid),
                 text(&constraint.name),
-                oid(PUBLIC),
+                oid(number_of_schema(&schemas, &relation.name)),
                 text(constraint.letter),
                 Value::Bool(constraint.notes.deferrable),
                 Value::Bool(constraint.notes.deferred),
@@ -298,9 +300,9 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = columns.collect::<Vec<_>>().join(", ");
     let unique = if index.unique { "UNIQUE " } else { "" };
     format!(
-        "CREATE {unique}INDEX {} ON public.{} USING btree ({columns})",
+        "CREATE {unique}INDEX {} ON {} USING btree ({columns})",
         quoted(&index.name),
-        quoted(&relation.name)
+        written_whole(&relation.name)
     )
 }
 
@@ -372,19 +374,19 @@ fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
     Ok(rows)
 }
 
-/// The sequence that goes with a column; null if none does.
+/// The sequence that goes with a column of a table that a text names; null if none does.
 ///
 /// # Errors
 /// `42P01`, `42703` if there is no such column.
 pub(crate) fn serial_sequence(
     source: &dyn Source,
+    path: &SearchPath,
     table: &str,
     column: &str,
 ) -> Result<Value, SqlError> {
-    let name = crate::sequences::name_in(table);
+    let (schema, name) = name_in(table)?;
+    let name = path.find_name(source, schema.as_deref(), &name)?;
     let relation = Relation::named(source, &name)?;
     let sequence = relation.column(column)?.sequence.as_ref();
-    Ok(sequence.map_or(Value::Null, |name| {
-        Value::Text(format!("public.{}", quoted(name)))
-    }))
+    Ok(sequence.map_or(Value::Null, |name| Value::Text(written_whole(name))))
 }

@@ -5,6 +5,7 @@ use super::Contents::Rows;
 use super::{VirtualRows, VirtualTable, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::path::{local, schema_of};
 use crate::source::Source;
 use crate::types::SqlType::{Name, Text};
 use crate::views::{ViewColumn, views};
@@ -76,8 +77,8 @@ fn pg_views(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, 
     let views = views(source)?.into_iter();
     let rows = views.map(|(name, view)| {
         vec![
-            text("public"),
-            Value::Text(name),
+            text(schema_of(&name)),
+            text(local(&name)),
             text(&with.context.user),
             Value::Text(view.query + ";"),
         ]

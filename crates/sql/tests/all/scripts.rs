@@ -125,11 +125,10 @@ impl Script<'_> {
 
 /// An error as a client is told it, line by line.
 fn told(error: &SqlError) -> Vec<String> {
-    let schema = error.schema.map(String::from);
     let fields = [
         ("DETAIL", &error.detail),
         ("HINT", &error.hint),
-        ("SCHEMA", &schema),
+        ("SCHEMA", &error.schema),
         ("TABLE", &error.table),
         ("COLUMN", &error.column),
         ("CONSTRAINT", &error.constraint),

@@ -1,0 +1,520 @@
+//! Schemas: how the database keeps the name of something in one, and where a session looks up names without one.
+//!
+//! The engine knows tables by one name. That of a table of `public` is its own, and of another schema's `schema.table`; so
+//! programs without SQL name it. A name of `public` that has a point in it is kept as `public.a.b`, so that the first point
+//! of a kept name always ends a schema. A table with a point in its name that a program, or an older version, made in
+//! `public` counts as one of the schema before the point. It is found by its whole name in quotes as before.
+//!
+//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. One that has none is there as long as a
+//! table is in it.
+
+use crate::define::index_named;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, parts_of, qualified, quoted};
+use crate::relation::{is_own, kind, object, objects, parsed};
+use crate::source::Source;
+use serde::{Deserialize, Serialize};
+use sqlparser::ast::ObjectName;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The schema of names that say none.
+pub(crate) const PUBLIC: &str = "public";
+/// The name of the session's temporary schema, in a statement.
+pub(crate) const TEMPORARY: &str = "pg_temp";
+/// Schemas of the catalogue's tables.
+const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
+/// What begins the name of something that is nowhere: no kept name begins so.
+const NOWHERE: char = '.';
+
+/// A schema as it is stored.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SchemaObject {
+    /// Which it is in the catalogue.
+    pub number: u32,
+}
+
+/// The name under which the database keeps something of a schema.
+pub(crate) fn kept(schema: &str, name: &str) -> String {
+    match schema == PUBLIC && !name.contains('.') {
+        true => name.to_string(),
+        false => format!("{schema}.{name}"),
+    }
+}
+
+/// The schema and the name of something, of the name under which it is kept.
+pub(crate) fn split(kept: &str) -> (&str, &str) {
+    match kept.split_once('.') {
+        Some((schema, name)) if !schema.is_empty() && !name.is_empty() => (schema, name),
+        _ => (PUBLIC, kept.trim_start_matches(NOWHERE)),
+    }
+}
+
+/// Its name in its schema.
+pub(crate) fn local(kept: &str) -> &str {
+    split(kept).1
+}
+
+/// Its schema.
+pub(crate) fn schema_of(kept: &str) -> &str {
+    split(kept).0
+}
+
+/// A name in the schema of something else.
+pub(crate) fn beside(kept_name: &str, name: &str) -> String {
+    kept(schema_of(kept_name), name)
+}
+
+/// As errors say it: with its schema, unless that is `public`.
+pub(crate) fn shown(kept: &str) -> String {
+    match split(kept) {
+        (PUBLIC, name) => name.to_string(),
+        (schema, name) => format!("{schema}.{name}"),
+    }
+}
+
+/// As SQL writes it, with its schema unless that is `public`.
+pub(crate) fn written(kept: &str) -> String {
+    match split(kept) {
+        (PUBLIC, name) => quoted(name),
+        _ => written_whole(kept),
+    }
+}
+
+/// As SQL writes it, with its schema.
+pub(crate) fn written_whole(kept: &str) -> String {
+    let (schema, name) = split(kept);
+    format!("{}.{}", quoted(schema), quoted(name))
+}
+
+/// True if a schema is a session's own, of temporary tables.
+pub(crate) fn is_temporary(schema: &str) -> bool {
+    schema.starts_with("pg_temp_")
+}
+
+/// True if a schema has tables of the catalogue.
+pub(crate) fn is_of_catalogue(schema: &str) -> bool {
+    OF_CATALOGUE.contains(&schema)
+}
+
+/// That there is no such schema.
+pub(crate) fn unknown_schema(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_SCHEMA,
+        format!("schema \"{name}\" does not exist"),
+    )
+}
+
+/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
+/// them.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>, SqlError> {
+    let mut found = Vec::new();
+    let mut named = BTreeSet::new();
+    for (name, body) in objects(source, kind::SCHEMA)? {
+        let schema: SchemaObject = parsed(&body)?;
+        named.insert(name.clone());
+        found.push((name, Some(schema.number)));
+    }
+    for definition in source.definitions() {
+        let schema = schema_of(&definition.name);
+        let is_new = !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
+        if is_new {
+            named.insert(schema.to_string());
+            found.push((schema.to_string(), None));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether there is a schema of a name for tables of users.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlError> {
+    let is_in = |kept: &str| {
+        let rest = kept.strip_prefix(name);
+        rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
+    };
+    let mut definitions = source.definitions().iter();
+    Ok(name == PUBLIC
+        || definitions.any(|definition| is_in(&definition.name) && !is_own(&definition.name))
+        || object(source, kind::SCHEMA, name)?.is_some())
+}
+
+/// Whether there is a table, view, sequence or index that is kept under a name.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn is_there(source: &dyn Source, kept: &str) -> Result<bool, SqlError> {
+    Ok(source.table_named(kept).is_some()
+        || object(source, kind::SEQUENCE, kept)?.is_some()
+        || object(source, kind::VIEW, kept)?.is_some()
+        || index_named(source, kept).is_some())
+}
+
+/// Where a session looks up names that say no schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SearchPath {
+    /// The schema of the session's temporary tables, as soon as it has one.
+    temporary: Option<Arc<str>>,
+    /// The schemas that it names, in their order, of which some may not be there.
+    schemas: Vec<String>,
+}
+
+impl Default for SearchPath {
+    /// Of a program, which is no session.
+    fn default() -> Self {
+        SearchPath {
+            temporary: None,
+            schemas: vec![PUBLIC.to_string()],
+        }
+    }
+}
+
+impl SearchPath {
+    /// As the parameter `search_path` says it, of a user's session.
+    pub fn of(text: &str, user: &str, temporary: Option<Arc<str>>) -> SearchPath {
+        let schemas = names_in(text).into_iter();
+        let schemas = schemas.map(|name| match &*name {
+            "$user" => user.to_string(),
+            _ => name,
+        });
+        SearchPath {
+            temporary,
+            schemas: schemas.filter(|name| !name.is_empty()).collect(),
+        }
+    }
+
+    /// The schema of the session's temporary tables, if it has one.
+    pub fn temporary(&self) -> Option<&str> {
+        self.temporary.as_deref()
+    }
+
+    /// A schema that a statement names.
+    fn said<'p>(&'p self, schema: &'p str) -> &'p str {
+        match (&self.temporary, schema) {
+            (Some(own), TEMPORARY) => own,
+            _ => schema,
+        }
+    }
+
+    /// The schemas in which a name is looked up, those that are there. A path need not name that of temporary tables.
+    fn looked_in<'p>(&'p self) -> impl Iterator<Item = &'p str> {
+        let named = self.schemas.iter().map(|schema| self.said(schema));
+        let own = self.temporary.as_deref();
+        let own = own.filter(|own| !self.schemas.iter().any(|name| self.said(name) == *own));
+        own.into_iter().chain(named)
+    }
+
+    /// The name under which what a statement names is kept. What is nowhere has a name that nothing has.
+    ///
+    /// # Errors
+    /// `0A000` for a name of another database; what cannot be read.
+    pub fn find(&self, source: &dyn Source, name: &ObjectName) -> Result<String, SqlError> {
+        let (schema, name) = qualified(name)?;
+        self.find_name(source, schema.as_deref(), &name)
+    }
+
+    /// The same of a name whose parts are known.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn find_name(
+        &self,
+        source: &dyn Source,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<String, SqlError> {
+        if let Some(schema) = schema {
+            return Ok(kept(self.said(schema), name));
+        }
+        for schema in self.looked_in() {
+            let is_last =
+                schema == PUBLIC && self.schemas.last().is_some_and(|last| last == PUBLIC);
+            let found = kept(schema, name);
+            // A name with a point may be one that was there before there were schemas.
+            if schema == PUBLIC && name.contains('.') && !is_there(source, &found)? {
+                if is_there(source, name)? {
+                    return Ok(name.to_string());
+                }
+                continue;
+            }
+            let is_known =
+                is_last || self.temporary() == Some(schema) || has_schema(source, schema)?;
+            if is_last || is_known && is_there(source, &found)? {
+                return Ok(found);
+            }
+        }
+        Ok(format!("{NOWHERE}{name}"))
+    }
+
+    /// The name under which something is kept that a statement names in a text, as `nextval` and `regclass` read it: of
+    /// those that are there.
+    ///
+    /// # Errors
+    /// `42601`, `42602` for a text that is no name.
+    pub fn find_in(
+        &self,
+        text: &str,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>, SqlError> {
+        let (schema, name) = name_in(text)?;
+        if let Some(schema) = schema {
+            let found = kept(self.said(&schema), &name);
+            return Ok(is_there(&found).then_some(found));
+        }
+        Ok(self.find_local(&name, is_there))
+    }
+
+    /// The same of a name that says no schema.
+    pub fn find_local(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
+        let of_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
+        let first = (!of_catalogue).then_some(OF_CATALOGUE[0]);
+        let mut candidates = first.into_iter().chain(self.looked_in());
+        candidates.find_map(|schema| {
+            let found = kept(schema, name);
+            match is_there(&found) {
+                true => Some(found),
+                false if schema == PUBLIC && is_there(name) => Some(name.to_string()),
+                false => None,
+            }
+        })
+    }
+
+    /// A name as SQL writes it in a session: without a schema if it is found so.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn written(&self, source: &dyn Source, kept: &str) -> Result<String, SqlError> {
+        let name = local(kept);
+        Ok(match self.find_name(source, None, name)? == kept {
+            true => quoted(name),
+            false => written_whole(kept),
+        })
+    }
+
+    /// The name under which something new is to be kept; `temporary` has it in the session's own schema.
+    ///
+    /// # Errors
+    /// `3F000` if there is no such schema, or the path names none; `42501` for a schema of the catalogue; `42P16` for a
+    /// temporary table in another schema.
+    pub fn new_name(
+        &self,
+        source: &dyn Source,
+        name: &ObjectName,
+        temporary: bool,
+    ) -> Result<String, SqlError> {
+        let (schema, name) = qualified(name)?;
+        let schema = match (&schema, temporary) {
+            (Some(schema), true) if self.said(schema) != self.temporary().unwrap_or(TEMPORARY) => {
+                return Err(SqlError::new(
+                    code::INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema",
+                ));
+            }
+            (_, true) => self.temporary().unwrap_or(TEMPORARY).to_string(),
+            (Some(schema), false) => self.said(schema).to_string(),
+            (None, false) => self.current(source)?.ok_or_else(|| {
+                SqlError::new(
+                    code::UNKNOWN_SCHEMA,
+                    "no schema has been selected to create in",
+                )
+            })?,
+        };
+        if is_of_catalogue(&schema) {
+            return Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to create \"{schema}.{name}\""),
+            )
+            .detail("System catalog modifications are currently disallowed."));
+        }
+        let is_own = self.temporary() == Some(schema.as_str());
+        match is_own || has_schema(source, &schema)? {
+            true => Ok(kept(&schema, &name)),
+            false => Err(unknown_schema(&schema)),
+        }
+    }
+
+    /// The schema in which something is made that names none.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn current(&self, source: &dyn Source) -> Result<Option<String>, SqlError> {
+        Ok(self.all(source, false)?.into_iter().next())
+    }
+
+    /// The schemas of the path that are there; with those in which names are looked up that it does not name.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn all(&self, source: &dyn Source, with_implicit: bool) -> Result<Vec<String>, SqlError> {
+        let mut found: Vec<String> = Vec::new();
+        let mut add = |schema: &str| {
+            if !found.iter().any(|there| there == schema) {
+                found.push(schema.to_string());
+            }
+        };
+        let names_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
+        if with_implicit {
+            self.looked_in()
+                .take(usize::from(self.temporary.is_some()))
+                .filter(|schema| is_temporary(schema))
+                .for_each(&mut add);
+            if !names_catalogue {
+                add(OF_CATALOGUE[0]);
+            }
+        }
+        for schema in &self.schemas {
+            let schema = self.said(schema);
+            if is_of_catalogue(schema) || has_schema(source, schema)? {
+                add(schema);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The names of a list, as `SET search_path` has them: in quotes, or folded.
+fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let quote = rest.chars().next().filter(|c| ['"', '\''].contains(c));
+        let (name, behind) = match quote {
+            Some(quote) => until_quote(rest, quote),
+            None => {
+                let (name, behind) = rest.split_once(',').unwrap_or((rest, ""));
+                (name.trim().to_lowercase(), behind)
+            }
+        };
+        names.push(name);
+        rest = behind.trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    names
+}
+
+/// A name in quotes, with which a text begins, and what is behind it.
+fn until_quote(text: &str, quote: char) -> (String, &str) {
+    let mut name = String::new();
+    let mut rest = text.strip_prefix(quote).unwrap_or(text);
+    loop {
+        let Some((part, behind)) = rest.split_once(quote) else {
+            name.push_str(rest);
+            return (name, "");
+        };
+        name.push_str(part);
+        match behind.strip_prefix(quote) {
+            // Two of them stand for one.
+            Some(more) => {
+                name.push(quote);
+                rest = more;
+            }
+            None => return (name, behind),
+        }
+    }
+}
+
+/// A name in a text, with its schema if it says one: parts are in quotes, or folded.
+///
+/// # Errors
+/// `42602` for a text that is no name; `0A000` for a name of another database.
+pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Ok((None, text.to_string()));
+    }
+    let wrong = || SqlError::new(code::INVALID_NAME, "invalid name syntax");
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text);
+    let mut parser = parser.map_err(|_| wrong())?;
+    let mut words = vec![parser.parse_identifier().map_err(|_| wrong())?];
+    while parser.consume_token(&sqlparser::tokenizer::Token::Period) {
+        words.push(parser.parse_identifier().map_err(|_| wrong())?);
+    }
+    if parser.peek_token_ref().token != sqlparser::tokenizer::Token::EOF {
+        return Err(wrong());
+    }
+    let mut names: Vec<String> = words.iter().map(name_of).collect();
+    let last = names.pop().unwrap_or_default();
+    let schema = names.pop();
+    match names.is_empty() {
+        true => Ok((schema, last)),
+        false => Err(SqlError::unsupported(format!(
+            "cross-database references are not supported: \"{text}\""
+        ))),
+    }
+}
+
+/// The one schema that a statement names.
+///
+/// # Errors
+/// `0A000` for a name of another database.
+pub(crate) fn schema_name(name: &ObjectName) -> Result<String, SqlError> {
+    let mut parts = parts_of(name)?;
+    match (parts.pop(), parts.is_empty()) {
+        (Some(name), true) => Ok(name),
+        _ => Err(SqlError::unsupported(format!(
+            "cross-database references are not supported: \"{name}\""
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SearchPath, kept, name_in, names_in, shown, split, written};
+
+    #[test]
+    fn a_kept_name_has_one_meaning() {
+        for (schema, name, as_kept, as_shown, as_written) in [
+            ("public", "t", "t", "t", "t"),
+            ("public", "a.b", "public.a.b", "a.b", "\"a.b\""),
+            ("app", "t", "app.t", "app.t", "app.t"),
+            ("app", "a.b", "app.a.b", "app.a.b", "app.\"a.b\""),
+            ("App", "T", "App.T", "App.T", "\"App\".\"T\""),
+        ] {
+            let of = kept(schema, name);
+            assert_eq!(of, as_kept);
+            assert_eq!(split(&of), (schema, name));
+            assert_eq!(shown(&of), as_shown);
+            assert_eq!(written(&of), as_written);
+        }
+        assert_eq!(shown(".t"), "t");
+    }
+
+    #[test]
+    fn paths_are_read_as_lists_of_names() {
+        for (text, names) in [
+            ("public", &["public"][..]),
+            ("\"$user\", public", &["$user", "public"]),
+            ("App, \"App\",'x y'", &["app", "App", "x y"]),
+            ("\"a\"\"b\", \"c,d\"", &["a\"b", "c,d"]),
+            ("\"\"", &[""]),
+            ("''", &[""]),
+            ("", &[]),
+        ] {
+            assert_eq!(names_in(text), names, "{text}");
+        }
+        let path = SearchPath::of("\"$user\", public", "eva", Some("pg_temp_1".into()));
+        let looked_in: Vec<&str> = path.looked_in().collect();
+        assert_eq!(looked_in, ["pg_temp_1", "eva", "public"]);
+        let path = SearchPath::of("public, pg_temp", "eva", Some("pg_temp_1".into()));
+        let looked_in: Vec<&str> = path.looked_in().collect();
+        assert_eq!(looked_in, ["public", "pg_temp_1"]);
+    }
+
+    #[test]
+    fn names_in_texts_are_folded_unless_they_are_quoted() {
+        let plain = |schema: Option<&str>, name: &str| (schema.map(String::from), name.into());
+        assert_eq!(name_in("T").unwrap(), plain(None, "t"));
+        assert_eq!(name_in("app.\"T.x\"").unwrap(), plain(Some("app"), "T.x"));
+        assert_eq!(name_in("\"A\".b").unwrap(), plain(Some("A"), "b"));
+        assert_eq!(name_in("a b").unwrap_err().code, "42602");
+        assert_eq!(name_in("").unwrap_err().code, "42602");
+        assert_eq!(name_in("a.b.c").unwrap_err().code, "0A000");
+    }
+}
