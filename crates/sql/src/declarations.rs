@@ -58,18 +58,20 @@ pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError>
     };
     written.schemas()?;
     written.sequences(&relations);
-    for relation in &relations {
+    let is_table = |relation: &&Relation| relation.notes.materialized.is_none();
+    for relation in relations.iter().filter(is_table) {
         written.table(relation)?;
     }
-    for relation in &relations {
-        for sql in own_indexes(relation) {
-            written.add("index", &relation.name, sql);
-        }
+    for relation in relations.iter().filter(is_table) {
+        written.indexes(relation);
     }
     for relation in &relations {
         written.references(relation)?;
     }
-    written.views(source)?;
+    written.views(source, &relations)?;
+    for relation in relations.iter().filter(|relation| !is_table(relation)) {
+        written.indexes(relation);
+    }
     for (_, body) in objects(source, kind::PROCEDURE)? {
         written.procedure(&parsed(&body)?);
     }
@@ -205,9 +207,23 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The views, each behind those that it reads.
-    fn views(&mut self, source: &dyn Source) -> Result<(), SqlError> {
+    fn indexes(&mut self, relation: &Relation) {
+        for sql in own_indexes(relation) {
+            self.add("index", &relation.name, sql);
+        }
+    }
+
+    /// The views, materialized or not, each behind those that it reads.
+    fn views(&mut self, source: &dyn Source, relations: &[Relation]) -> Result<(), SqlError> {
         let mut left = views(source)?;
+        let materialized = relations.iter().filter_map(|relation| {
+            let query = relation.notes.materialized.clone()?;
+            let columns = relation.columns.iter();
+            let columns = columns.map(|column| (String::new(), column.name.clone()));
+            let columns = columns.collect();
+            Some((relation.name.clone(), ViewDefinition { columns, query }))
+        });
+        left.extend(materialized);
         left.retain(|(name, _)| !is_temporary(schema_of(name)));
         let names = left.iter().map(|(name, _)| local(name).to_string());
         let mut names: BTreeSet<String> = names.collect();
@@ -222,6 +238,11 @@ impl Writing<'_> {
             let next = left.iter().position(is_ready).unwrap_or(0);
             let (name, view) = left.remove(next);
             names.remove(local(&name));
+            if let Some(relation) = relations.iter().find(|relation| relation.name == name) {
+                let sql = materialized_sql(relation, &view);
+                self.add("view", &name, sql);
+                continue;
+            }
             let sql = view_sql(source, &name, &view)?;
             self.add("view", &name, sql);
         }
@@ -273,6 +294,16 @@ impl Writing<'_> {
     }
 }
 
+fn materialized_sql(relation: &Relation, view: &ViewDefinition) -> String {
+    let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
+    format!(
+        "CREATE MATERIALIZED VIEW {} ({}) AS {};",
+        written(&relation.name),
+        columns.join(", "),
+        view.query
+    )
+}
+
 fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
@@ -317,7 +348,7 @@ fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
 }
 
 /// The options of a sequence that differ from what they are without being said.
-fn options_of(sequence: &Sequence) -> String {
+pub(crate) fn options_of(sequence: &Sequence) -> String {
     let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
     let (minimum, maximum) = match sequence.increment > 0 {
         true => (1, highest),

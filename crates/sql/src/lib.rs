@@ -81,6 +81,7 @@ mod source;
 mod store;
 mod stream;
 mod table_names;
+mod temporary;
 mod text;
 mod types;
 mod underway;

@@ -6,10 +6,12 @@ mod fetch;
 mod limits;
 mod procedure;
 mod signal;
+mod tables;
 
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
+pub(crate) use tables::{LIKE, UNSAID};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
@@ -104,7 +106,8 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             }
             false => {
                 let statement = parser.parse_statement();
-                let mut statement = Box::new(statement.map_err(|error| syntax(text, error))?);
+                let statement = statement.map_err(|error| syntax(text, error))?;
+                let mut statement = Box::new(tables::without_into(statement));
                 keep(&mut statement)?;
                 Parsed::Statement(statement)
             }
@@ -230,7 +233,8 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    Ok(without_modes(with_truths(with_tables(with_limits(tokens)))))
+    let tokens = with_truths(with_tables(with_limits(tokens)));
+    Ok(tables::with_columns(without_modes(tokens)))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

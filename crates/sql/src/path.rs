@@ -13,6 +13,7 @@ use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of, qualified, quoted};
 use crate::relation::{is_own, kind, object, objects, parsed};
 use crate::source::Source;
+use sardonyx_storage::catalogue::Kind;
 use serde::{Deserialize, Serialize};
 use sqlparser::ast::ObjectName;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -122,7 +123,9 @@ pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>,
     }
     for definition in source.definitions() {
         let schema = schema_of(&definition.name);
-        let is_new = !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        let is_new =
+            is_table && !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
         if is_new {
             named.insert(schema.to_string());
             found.push((schema.to_string(), None));
@@ -142,7 +145,10 @@ pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlErr
     };
     let mut definitions = source.definitions().iter();
     Ok(name == PUBLIC
-        || definitions.any(|definition| is_in(&definition.name) && !is_own(&definition.name))
+        || definitions.any(|definition| {
+            let is_table = matches!(definition.kind, Kind::Table { .. });
+            is_table && is_in(&definition.name) && !is_own(&definition.name)
+        })
         || object(source, kind::SCHEMA, name)?.is_some())
 }
 
@@ -164,6 +170,8 @@ pub(crate) struct SearchPath {
     temporary: Option<Arc<str>>,
     /// The schemas that it names, in their order, of which some may not be there.
     schemas: Vec<String>,
+    /// It is a session's, which does not see the temporary tables of others.
+    is_of_session: bool,
 }
 
 impl Default for SearchPath {
@@ -172,6 +180,7 @@ impl Default for SearchPath {
         SearchPath {
             temporary: None,
             schemas: vec![PUBLIC.to_string()],
+            is_of_session: false,
         }
     }
 }
@@ -187,6 +196,22 @@ impl SearchPath {
         SearchPath {
             temporary,
             schemas: schemas.filter(|name| !name.is_empty()).collect(),
+            is_of_session: true,
+        }
+    }
+
+    /// Checks that a table whose rows a statement names is no other session's.
+    ///
+    /// # Errors
+    /// `0A000` if it is.
+    pub fn check_own(&self, kept: &str) -> Result<(), SqlError> {
+        let schema = schema_of(kept);
+        let is_others = is_temporary(schema) && self.temporary() != Some(schema);
+        match is_others && self.is_of_session {
+            true => Err(SqlError::unsupported(
+                "cannot access temporary tables of other sessions",
+            )),
+            false => Ok(()),
         }
     }
 

@@ -7,10 +7,11 @@ use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
+use crate::names::qualified;
 use crate::parse::ProcedureDefinition;
 use crate::parse::SetConstraints;
 use crate::parse::comment::Comment;
-use crate::path::SearchPath;
+use crate::path::{SearchPath, TEMPORARY};
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
 use crate::plan::query::{plan_query, with_named};
@@ -18,8 +19,9 @@ use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned};
 use crate::rights::Rights;
 use crate::source::Source;
+use crate::temporary::OnCommit;
 use crate::types::SqlType;
-use sqlparser::ast::{CopyTarget, Query, SetExpr, Statement};
+use sqlparser::ast::{CopyTarget, ObjectName, Query, SetExpr, Statement};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -193,6 +195,29 @@ impl Prepared {
             constraints: Some(command),
             class: Class::Write,
             ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// Whether it makes something temporary, by that word or in the session's own schema.
+    pub(crate) fn makes_temporary(&self) -> bool {
+        let is_own = |name: &ObjectName| matches!(qualified(name), Ok((Some(schema), _)) if schema == TEMPORARY);
+        match &self.statement {
+            Some(Statement::CreateTable(create)) => create.temporary || is_own(&create.name),
+            Some(Statement::CreateView(create)) => create.temporary || is_own(&create.name),
+            Some(Statement::CreateSequence {
+                temporary, name, ..
+            }) => *temporary || is_own(name),
+            _ => false,
+        }
+    }
+
+    /// Whether it makes a temporary table to which a commit does something.
+    pub(crate) fn ends_at_commit(&self) -> bool {
+        match &self.statement {
+            Some(Statement::CreateTable(create)) => {
+                OnCommit::of(create.on_commit.as_ref()).is_some()
+            }
+            _ => false,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::path::{local, schema_of};
 use crate::source::Source;
+use crate::temporary::OnCommit;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
@@ -63,6 +64,12 @@ pub(crate) struct TableNotes {
     /// Comments of indexes, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub index_comments: BTreeMap<String, String>,
+    /// The query of a materialized view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<String>,
+    /// What a commit does to a temporary table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_commit: Option<OnCommit>,
     /// By the columns' numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,

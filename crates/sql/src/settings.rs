@@ -133,6 +133,8 @@ struct SettingValues {
     path: Arc<SearchPath>,
     /// The schema of the session's temporary tables, as soon as it has one.
     temporary: Option<Arc<str>>,
+    /// A commit does something to one of them.
+    ends_at_commit: bool,
 }
 
 /// What each statement asks for, as the values say it.
@@ -400,8 +402,21 @@ impl Settings {
     /// The session has temporary tables, in a schema of this name; or none any more.
     pub fn set_temporary(&mut self, schema: Option<Arc<str>>) {
         let values = self.values_mut();
+        values.ends_at_commit &= schema.is_some();
         values.temporary = schema;
         values.read_limits();
+    }
+
+    /// A commit does something to a temporary table of the session.
+    pub fn end_at_commit(&mut self) {
+        self.values_mut().ends_at_commit = true;
+    }
+
+    /// The schema of the session's temporary tables, if a commit does something to one of them.
+    pub fn ending_at_commit(&self) -> Option<&str> {
+        let values = self.values();
+        let schema = values.temporary.as_deref();
+        schema.filter(|_| values.ends_at_commit)
     }
 
     /// When constraints are checked.

@@ -15,13 +15,13 @@ mod tests;
 mod views;
 
 pub(crate) use constraints::{
-    constraint_definition, constraints_of, index_definition, own_indexes, sequence_names,
-    serial_sequence,
+    constraint_definition, constraints_of, index_definition, own_indexes, own_indexes_on,
+    sequence_names, serial_sequence,
 };
 
 pub(crate) use descriptions::description;
 pub(crate) use indexes::index_names;
-pub(crate) use information_schema::relations;
+pub(crate) use information_schema::{constant_text, relations};
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;

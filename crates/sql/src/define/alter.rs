@@ -7,6 +7,7 @@ use super::constraint::{
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
 use super::drop_column::drop_column;
+use super::materialized::not_a_table;
 use super::options::{check_storage, refuse};
 use super::skipped;
 use crate::declared::put_notes;
@@ -57,6 +58,9 @@ pub(super) fn table(
             return Ok(skipped(WORD, "00000", message));
         }
         Err(error) => return Err(error),
+        Ok(relation) if relation.notes.materialized.is_some() => {
+            return Err(not_a_table(&relation));
+        }
         Ok(_) => {}
     }
     for operation in operations {

@@ -12,9 +12,11 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
 use crate::names::{name_of, qualified};
-use crate::path::{PUBLIC, SearchPath, beside, is_there, local, split};
+use crate::path::{PUBLIC, SearchPath, beside, is_temporary, is_there, local, schema_of, split};
 use crate::relation::{ROW_NUMBER, Relation, TableNotes, is_own, kind, printed, put_object};
 use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::temporary::OnCommit;
 use crate::types::SqlType;
 use sardonyx::Error;
 use sardonyx::schema::{IndexDefinition, IndexKind, IntoSchema, KeyPart, Schema, Type, Value};
@@ -29,8 +31,9 @@ pub(super) fn new_name(
     tx: &dyn DefineTarget,
     name: &ObjectName,
     path: &SearchPath,
+    temporary: bool,
 ) -> Result<String, SqlError> {
-    let name = path.new_name(tx.view(), name, false)?;
+    let name = path.new_name(tx.view(), name, temporary)?;
     check_not_own(&name)?;
     Ok(name)
 }
@@ -85,11 +88,19 @@ pub(super) fn exists(name: &str) -> SqlError {
 pub(super) fn table(
     tx: &mut dyn DefineTarget,
     create: &CreateTable,
-    path: &SearchPath,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TABLE";
     check_table(create)?;
-    let name = new_name(tx, &create.name, path)?;
+    let path = rights.path();
+    let name = new_name(tx, &create.name, path, create.temporary)?;
+    let on_commit = OnCommit::of(create.on_commit.as_ref());
+    if create.on_commit.is_some() && !is_temporary(schema_of(&name)) {
+        return Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            "ON COMMIT can only be used on temporary tables",
+        ));
+    }
     if is_taken(tx, &name)? {
         return match create.if_not_exists {
             true => {
@@ -99,6 +110,11 @@ pub(super) fn table(
             false => Err(exists(&name)),
         };
     }
+    let like = super::like::with_columns(tx, create, rights)?;
+    let (create, models) = match &like {
+        Some((create, models)) => (create, models.as_slice()),
+        None => (create, &[][..]),
+    };
     let mut columns = Vec::with_capacity(create.columns.len());
     for column in &create.columns {
         columns.push(declared(column)?);
@@ -112,9 +128,10 @@ pub(super) fn table(
     }
     let mut notes = TableNotes {
         table: name.clone(),
+        on_commit,
         ..TableNotes::default()
     };
-    let schema = schema_of(tx, &name, &mut columns, &constraints, &mut notes)?;
+    let schema = engine_schema(tx, &name, &mut columns, &constraints, &mut notes)?;
     let schema = schema.into_schema(&name, &|_| None);
     let schema = schema.map_err(|source| {
         Error::from(TableError::Schema {
@@ -133,6 +150,7 @@ pub(super) fn table(
             add_foreign(tx, &name, constraint, path)?;
         }
     }
+    super::like::finish(tx, number, models)?;
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
@@ -205,7 +223,7 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
 }
 
 /// The engine's schema of a table.
-fn schema_of(
+fn engine_schema(
     tx: &dyn DefineTarget,
     table: &str,
     columns: &mut [Declared],

@@ -2,6 +2,7 @@
 
 use super::comment::forget;
 use super::constraint::drop_constraint;
+use super::materialized::{not_a_table, to_drop};
 use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;
@@ -39,34 +40,29 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
     })
 }
 
-/// `DROP TABLE`.
+/// `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others refer to it.
 pub(super) fn tables(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
+    (if_exists, cascade): (bool, bool),
+    is_materialized: bool,
     path: &SearchPath,
 ) -> Result<Complete, SqlError> {
-    const WORD: &str = "DROP TABLE";
-    let mut complete = Complete::of(Tag::plain(WORD));
+    let word = match is_materialized {
+        true => "DROP MATERIALIZED VIEW",
+        false => "DROP TABLE",
+    };
+    let mut complete = Complete::of(Tag::plain(word));
     let mut relations = Vec::with_capacity(names.len());
     for name in names {
-        let Some(name) = in_schema(tx, name, path, (WORD, if_exists), &mut complete)? else {
+        let Some(name) = in_schema(tx, name, path, (word, if_exists), &mut complete)? else {
             continue;
         };
-        match Relation::named(tx.view(), &name) {
-            Ok(relation) => relations.push(relation),
-            Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
-                let message = format!("table \"{}\" does not exist, skipping", local(&name));
-                complete
-                    .notices
-                    .extend(skipped(WORD, "00000", message).notices);
-            }
-            Err(error) => return Err(error),
-        }
+        let wanted = (word, if_exists, is_materialized);
+        relations.extend(to_drop(tx, &name, wanted, &mut complete)?);
     }
     drop_all(tx, relations, cascade)?;
     Ok(complete)
@@ -99,6 +95,17 @@ pub(super) fn in_schema(
         return Ok(None);
     }
     Ok(Some(found))
+}
+
+/// Drops tables as `CASCADE` does.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn drop_kept(
+    tx: &mut dyn DefineTarget,
+    relations: Vec<Relation>,
+) -> Result<(), SqlError> {
+    drop_all(tx, relations, true)
 }
 
 /// Drops tables, with the references among them, and, with `cascade`, those of others to them.
@@ -288,8 +295,15 @@ pub(super) fn truncate(
     )?;
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
-        let name = rights.path().find(tx.view(), &target.name)?;
+        let (path, word) = (rights.path(), ("TRUNCATE TABLE", false));
+        let mut told = Complete::of(Tag::plain(word.0));
+        let Some(name) = in_schema(tx, &target.name, path, word, &mut told)? else {
+            continue;
+        };
         let relation = Relation::named(tx.view(), &name)?;
+        if relation.notes.materialized.is_some() {
+            return Err(not_a_table(&relation));
+        }
         if !relations
             .iter()
             .any(|there| there.number == relation.number)

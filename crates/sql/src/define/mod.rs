@@ -9,6 +9,9 @@ mod constraint;
 mod create;
 mod drop;
 mod drop_column;
+mod like;
+mod made_of;
+mod materialized;
 mod naming;
 mod options;
 mod procedure;
@@ -20,15 +23,22 @@ mod view;
 
 pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
-pub(crate) use drop::index_named;
+use create::new_name;
+pub(crate) use drop::{drop_kept, index_named};
+pub(crate) use made_of::{is_of_query, run as run_of_query};
+pub(crate) use materialized::not_a_table;
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
+pub(crate) use schema::drop_schema;
+pub(crate) use view::keep_whole;
 
 use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
+use crate::path::SearchPath;
 use crate::prepared::Prepared;
+use crate::relation::{kind, object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
 use crate::sequences::SequenceChanges;
@@ -62,13 +72,16 @@ pub(crate) fn run(
     };
     let rights = prepared.rights();
     let path = rights.path();
+    if prepared.makes_temporary() {
+        check_temporary(tx, database, path)?;
+    }
     let mut complete = match statement {
         Statement::DropProcedure {
             if_exists,
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
-        Statement::CreateTable(create) => create::table(tx, create, path)?,
+        Statement::CreateTable(create) => create::table(tx, create, &rights)?,
         Statement::CreateView(create) => view::create(tx, create, &rights)?,
         Statement::CreateIndex(create) => create::index(tx, create, path)?,
         Statement::CreateSequence {
@@ -77,8 +90,8 @@ pub(crate) fn run(
             name,
             sequence_options,
         } => {
-            options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
-            sequence::create(tx, name, *if_not_exists, sequence_options, path)?
+            let name = new_name(tx, name, path, *temporary)?;
+            sequence::create(tx, &name, *if_not_exists, sequence_options)?
         }
         Statement::AlterTable(alter) => alter::table(tx, alter, user, path)?,
         Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
@@ -89,7 +102,10 @@ pub(crate) fn run(
             cascade,
             ..
         } => match object_type {
-            ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade, path)?,
+            ObjectType::Table | ObjectType::MaterializedView => {
+                let is_materialized = *object_type == ObjectType::MaterializedView;
+                drop::tables(tx, names, (*if_exists, *cascade), is_materialized, path)?
+            }
             ObjectType::Index => drop::indexes(tx, names, *if_exists, &rights)?,
             ObjectType::Sequence => drop::sequences(tx, names, *if_exists, path)?,
             ObjectType::View => view::drop(tx, names, *if_exists, path)?,
@@ -140,10 +156,19 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
             tables.map(|table| &table.name).collect()
         }
         Some(Statement::Drop {
-            object_type: ObjectType::Table | ObjectType::View,
+            object_type: ObjectType::Table | ObjectType::View | ObjectType::MaterializedView,
             names,
             ..
         }) => names.iter().collect(),
+        // What is temporary is the session's own.
+        Some(Statement::CreateTable(_) | Statement::CreateView(_))
+            if prepared.makes_temporary() =>
+        {
+            return match rights.most() >= Access::Define {
+                true => Ok(()),
+                false => Err(may_not_define()),
+            };
+        }
         Some(Statement::CreateTable(create)) => return check_new(source, &rights, &create.name),
         Some(Statement::CreateView(create)) => return check_new(source, &rights, &create.name),
         // Which tables have them is known when they are found.
@@ -158,6 +183,27 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
         rights.check(&rights.path().find(source, name)?, Access::Define)?;
     }
     Ok(())
+}
+
+/// Sees that the session's schema of temporary tables is there.
+///
+/// # Errors
+/// `0A000` on a node; what the engine says.
+fn check_temporary(
+    tx: &mut dyn DefineTarget,
+    database: &Database,
+    path: &SearchPath,
+) -> Result<(), SqlError> {
+    database.tables_in_memory("temporary tables")?;
+    let Some(schema) = path.temporary() else {
+        return Err(SqlError::unsupported(
+            "temporary tables are of sessions: there is none here",
+        ));
+    };
+    match object(tx.view(), kind::SCHEMA, schema)? {
+        Some(_) => Ok(()),
+        None => schema::put(tx, schema),
+    }
 }
 
 /// The same of a name that is to be new.

@@ -7,7 +7,7 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{full_match_of, quoted};
-use crate::path::{SearchPath, local};
+use crate::path::{SearchPath, is_temporary, local};
 use crate::relation::{ReferenceNotes, Relation};
 use crate::types::SqlType;
 use crate::violations::of_new_reference;
@@ -99,6 +99,11 @@ pub(super) fn reference_of<'c>(
     let source = tx.view();
     let relation = Relation::named(source, table)?;
     let parent = Relation::named(source, &path.find(source, to)?)?;
+    if parent.notes.materialized.is_some() {
+        let text = format!("referenced relation \"{}\" is not a table", parent.local());
+        return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+    }
+    check_lives(&relation, &parent)?;
     // A row that refers to a key would keep it from being deleted.
     crate::keyspace::check(source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
@@ -144,6 +149,18 @@ pub(super) fn reference_of<'c>(
         columns,
         index,
     }))
+}
+
+/// Checks that the rows of one table live as long as those of the other, to which they refer.
+fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
+    let is_temporary = |relation: &Relation| is_temporary(relation.schema_name());
+    let (what, only) = match (is_temporary(relation), is_temporary(parent)) {
+        (true, false) => ("temporary", "temporary"),
+        (false, true) => ("permanent", "permanent"),
+        _ => return Ok(()),
+    };
+    let text = format!("constraints on {what} tables may reference only {only} tables");
+    Err(SqlError::new(code::INVALID_TABLE_DEFINITION, text))
 }
 
 /// Checks that a column can refer to another: both are of one type, or whole numbers.

@@ -2,19 +2,19 @@
 
 use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
-use super::drop::in_schema;
+use super::drop::{drop_kept, in_schema};
 use super::options::refuse;
 use super::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
 use crate::names::{name_of, quoted};
-use crate::path::{SearchPath, local, shown, written};
+use crate::path::{SearchPath, is_temporary, local, schema_of, shown, written};
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
 use crate::plan::views::{broken, columns_of, query_of};
 use crate::position::resolve;
-use crate::relation::{delete_object, kind, printed, put_object};
+use crate::relation::{Relation, delete_object, kind, printed, put_object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
@@ -33,8 +33,16 @@ pub(super) fn create(
     create: &CreateView,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
-    check(create)?;
-    let name = new_name(tx, &create.name, rights.path())?;
+    check_clauses(create)?;
+    let path = rights.path();
+    let (columns, query, reads_temporary) = planned(tx.view(), create, rights)?;
+    let mut complete = Complete::of(Tag::plain("CREATE VIEW"));
+    if reads_temporary && !create.temporary {
+        let name = crate::names::qualified(&create.name)?.1;
+        let message = format!("view \"{name}\" will be a temporary view");
+        complete.notices.push(Notice::note("00000", message));
+    }
+    let name = new_name(tx, &create.name, path, create.temporary || reads_temporary)?;
     let before = view_named(tx.view(), &name)?;
     let is_taken = is_taken(tx, &name)?;
     match &before {
@@ -47,7 +55,6 @@ pub(super) fn create(
         _ => {}
     }
     let source = tx.view();
-    let (columns, query) = planned(source, create, rights)?;
     let view = ViewDefinition { columns, query };
     // As it will be read from its text.
     let now = columns_of(source, &view)?;
@@ -64,15 +71,15 @@ pub(super) fn create(
         }
     }
     put_object(tx, kind::VIEW, &name, &printed(&view)?)?;
-    Ok(Complete::of(Tag::plain("CREATE VIEW")))
+    Ok(complete)
 }
 
 /// Checks that nothing is asked for that is not there.
-fn check(create: &CreateView) -> Result<(), SqlError> {
+pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     let CreateView {
         or_alter,
         or_replace: _,
-        materialized,
+        materialized: _,
         secure,
         name: _,
         name_before_not_exists,
@@ -83,7 +90,7 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
         comment,
         with_no_schema_binding,
         if_not_exists: _,
-        temporary,
+        temporary: _,
         copy_grants,
         to,
         params,
@@ -107,8 +114,6 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
         || params.is_some()
         || columns.iter().any(typed);
     let asked = [
-        (*materialized, "MATERIALIZED"),
-        (*temporary, "TEMPORARY"),
         (!matches!(options, CreateTableOptions::None), "WITH"),
         (other, "a clause of another database system"),
     ];
@@ -116,12 +121,12 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
 }
 
 /// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
-/// the schema in which it was found.
-fn planned(
+/// the schema in which it was found. And whether it reads a temporary table.
+pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
-) -> Result<(Vec<(String, String)>, String), SqlError> {
+) -> Result<(Vec<(String, String)>, String, bool), SqlError> {
     // Places in the text that is kept are known of the query of that text.
     let text = create.query.to_string();
     let query = query_of(&text)?;
@@ -131,6 +136,11 @@ fn planned(
     draft.decide(&mut planning)?;
     let found = std::mem::take(&mut planning.queries.without_schema);
     let text = with_schemas(text, &found);
+    let mut tables = planning.queries.tables.iter();
+    let reads_temporary = tables.any(|(number, _)| {
+        let definition = source.definitions().get(usize::from(*number));
+        definition.is_some_and(|table| is_temporary(schema_of(&table.name)))
+    });
     if !parameters.decided().is_empty() {
         return Err(SqlError::new(
             code::UNKNOWN_PARAMETER,
@@ -149,7 +159,7 @@ fn planned(
     // Each is found again by what the query calls it.
     check_different(columns.iter().map(|(inner, _)| inner))?;
     check_different(columns.iter().map(|(_, name)| name))?;
-    Ok((columns, text))
+    Ok((columns, text, reads_temporary))
 }
 
 /// A text with schemas before the names at these places.
@@ -198,12 +208,13 @@ pub(super) fn drop(
         if drop_one(tx, &name)? {
             continue;
         }
-        if tx.view().table_named(&name).is_some() {
-            return Err(SqlError::new(
-                code::WRONG_OBJECT_TYPE,
-                format!("\"{}\" is not a view", local(&name)),
-            )
-            .hint("Use DROP TABLE to remove a table."));
+        if let Ok(relation) = Relation::named(tx.view(), &name) {
+            let hint = match relation.notes.materialized {
+                Some(_) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+                None => "Use DROP TABLE to remove a table.",
+            };
+            let text = format!("\"{}\" is not a view", local(&name));
+            return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text).hint(hint));
         }
         let message = format!("view \"{}\" does not exist", shown(&name));
         if !if_exists {
@@ -228,7 +239,7 @@ pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, Sq
 ///
 /// # Errors
 /// `2BP01` if one cannot.
-pub(super) fn keep_whole(
+pub(crate) fn keep_whole(
     tx: &mut dyn DefineTarget,
     cascade: bool,
     complete: &mut Complete,
@@ -242,8 +253,14 @@ pub(super) fn keep_whole(
             .detail(format!("Then it could not be read: {}.", error.message))
             .hint("Drop the view first, or use CASCADE where something is dropped."));
         }
-        drop_one(tx, &name)?;
-        let dropped = Notice::note("00000", format!("drop cascades to view {}", written(&name)));
+        let mut what = "view";
+        if !drop_one(tx, &name)? {
+            what = "materialized view";
+            let relation = Relation::named(tx.view(), &name)?;
+            drop_kept(tx, vec![relation])?;
+        }
+        let text = format!("drop cascades to {what} {}", written(&name));
+        let dropped = Notice::note("00000", text);
         complete.notices.push(dropped);
     }
     Ok(())

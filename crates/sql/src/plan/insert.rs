@@ -96,7 +96,7 @@ pub(crate) fn default_of(
     column: &RelationColumn,
 ) -> Result<Expr, SqlError> {
     if let Some(sequence) = &column.sequence {
-        let name = Expr::Literal(Value::Text(crate::names::quoted(sequence)));
+        let name = Expr::Literal(Value::Text(sequence.clone()));
         let next = Expr::Call(Function(&NEXT), vec![name]);
         return Ok(match column.spec.kind {
             SqlType::Int8 => next,

@@ -133,6 +133,10 @@ impl<'a> Planning<'a> {
         };
         self.queries.rights.check(&relation.name, access)?;
         if access > Access::Read {
+            if relation.notes.materialized.is_some() {
+                let text = format!("cannot change materialized view \"{}\"", relation.local());
+                return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+            }
             crate::keyspace::check(self.source, &relation.name)?;
         }
         let table = (relation.number, relation.schema.clone());
@@ -143,7 +147,9 @@ impl<'a> Planning<'a> {
     /// The name under which a table or view is kept that a statement names. Where that is not the name's own schema, a
     /// view's text needs it.
     fn find(&mut self, name: &ast::ObjectName) -> Result<String, SqlError> {
-        let found = self.queries.rights.path().find(self.source, name)?;
+        let path = self.queries.rights.path();
+        let found = path.find(self.source, name)?;
+        path.check_own(&found)?;
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
             && schema != PUBLIC
         {

@@ -338,12 +338,17 @@ impl Call<'_> {
         if given.statement.stores() {
             database.memory().check()?;
         }
+        if given.statement.makes_temporary() {
+            // Of a statement that fails the settings are as before with what else it did.
+            let schema = state.temporary.clone();
+            state.settings.set_temporary(Some(schema));
+        }
         given.statement.look_in(state.settings.path());
         let version = self
             .version
             .unwrap_or_else(|| database.version_in(&*self.tx));
         let (mut complete, table) = match given.statement.class() {
-            Class::Define => {
+            Class::Define if !define::is_of_query(given.statement.statement()) => {
                 database.catalogue_changed();
                 let sequences = &mut self.effects.sequences;
                 let Some(tx) = self.tx.define() else {
@@ -354,6 +359,9 @@ impl Call<'_> {
                 let user = &state.user;
                 let complete = define::run(tx, database, given.statement, sequences, user)?;
                 tx.defined()?;
+                if given.statement.ends_at_commit() {
+                    state.settings.end_at_commit();
+                }
                 database.catalogue_changed();
                 (complete, None)
             }
@@ -432,6 +440,16 @@ fn writing(
                 copy::from_client(tx, given.statement, version, data, with)
             })?;
             Ok((Complete::of(Tag::rows("COPY", rows)), None))
+        }
+        statement if define::is_of_query(statement) => {
+            let database = with.context.database()?.clone();
+            database.catalogue_changed();
+            let complete = define::run_of_query(tx, &database, given.statement, with)?;
+            database.catalogue_changed();
+            if given.statement.ends_at_commit() {
+                with.context.settings.borrow_mut().end_at_commit();
+            }
+            Ok((complete, None))
         }
         Some(Statement::Call(function)) => {
             check_parameters(given)?;

@@ -291,19 +291,40 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
     Ok(Value::Null)
 }
 
-/// How an index is made, as SQL.
-pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+/// The columns of an index, as SQL.
+fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = index.columns.iter().map(|(column, descending)| {
         let name = names_of(relation, &[*column]);
         if *descending { name + " DESC" } else { name }
     });
-    let columns = columns.collect::<Vec<_>>().join(", ");
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// How an index is made, as SQL.
+pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+    let columns = columns_of(relation, index);
     let unique = if index.unique { "UNIQUE " } else { "" };
     format!(
         "CREATE {unique}INDEX {} ON {} USING btree ({columns})",
         quoted(&index.name),
         written_whole(&relation.name)
     )
+}
+
+/// How indexes as those of a table that are no constraints are made on another one, a statement each.
+pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<String> {
+    let indexes = seen_indexes(relation).into_iter();
+    let own =
+        indexes.filter(|index| !index.primary && !relation.notes.constraints.contains(&index.name));
+    own.map(|index| {
+        let unique = if index.unique { "UNIQUE " } else { "" };
+        let columns = columns_of(relation, &index);
+        format!(
+            "CREATE {unique}INDEX ON {} ({columns})",
+            written_whole(&other.name)
+        )
+    })
+    .collect()
 }
 
 /// How a table's indexes are made that are no constraints, a statement each.

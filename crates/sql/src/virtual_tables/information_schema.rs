@@ -96,7 +96,10 @@ pub(crate) fn constant_text(column: &RelationColumn) -> Option<String> {
 
 fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
-    for relation in relations(source)? {
+    let mut tables = relations(source)?;
+    // The standard knows no materialized views.
+    tables.retain(|relation| relation.notes.materialized.is_none());
+    for relation in tables {
         for (at, column) in relation.columns.iter().enumerate() {
             let default = default_text(source, with, column)?;
             let default = default.map_or(Value::Null, Value::Text);

@@ -153,7 +153,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(0),
         oid(OWNER),
         oid(match of.kind {
-            "r" => HEAP,
+            "r" | "m" => HEAP,
             "i" => BTREE,
             _ => 0,
         }),
@@ -170,13 +170,17 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         Value::Int(of.columns as i128),
         Value::Int(of.checks as i128),
         // A view is a rule there.
-        Value::Bool(of.kind == "v"),
+        Value::Bool(matches!(of.kind, "v" | "m")),
         Value::Bool(of.refers),
         no(),
         no(),
         no(),
         Value::Bool(true),
-        text(if of.kind == "r" { "d" } else { "n" }),
+        text(if matches!(of.kind, "r" | "m") {
+            "d"
+        } else {
+            "n"
+        }),
         no(),
         oid(0),
         oid(0),
@@ -202,7 +206,11 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             oid: table_oid(relation.number),
             name: relation.local(),
             namespace: number_of_schema(&schemas, &relation.name),
-            kind: "r",
+            kind: if relation.notes.materialized.is_some() {
+                "m"
+            } else {
+                "r"
+            },
             // Of a table of nodes it is not known, as in PostgreSQL of one that was never analysed.
             rows: match source.knows_counts() {
                 true => source.count(relation.number)? as f64,

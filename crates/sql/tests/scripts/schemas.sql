@@ -24,6 +24,7 @@ statement error 42704
 create schema other authorization nosuch
 ----
 role "nosuch" does not exist
+HINT: Schemas have no owners here: users and their rights are in the configuration.
 
 statement error 42939
 create schema pg_mine
@@ -442,6 +443,9 @@ app|seen
 
 # Changes of tables in schemas.
 
+statement DROP VIEW
+drop view app.seen
+
 statement ALTER TABLE
 alter table app.t add column m int default 5
 
@@ -520,9 +524,6 @@ statement error 3F000
 alter schema nosuch rename to x
 ----
 schema "nosuch" does not exist
-
-statement DROP VIEW
-drop view app.seen
 
 statement ALTER SCHEMA
 alter schema app rename to store

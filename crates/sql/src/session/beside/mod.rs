@@ -87,7 +87,8 @@ impl Session {
         // Only tables in main memory have next contents.
         self.database.tables()?;
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
-        if !is_idle || !may_run_beside(statement) || self.state.usually_reads() {
+        let ends_tables = self.state.settings.ending_at_commit().is_some();
+        if !is_idle || ends_tables || !may_run_beside(statement) || self.state.usually_reads() {
             return None;
         }
         let started = now();
