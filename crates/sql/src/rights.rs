@@ -9,7 +9,7 @@
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 
 use crate::error::{SqlError, code};
-use crate::path::{SearchPath, shown};
+use crate::path::{SearchPath, schema_of, shown};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,6 +68,10 @@ impl Rights {
 
     /// What is allowed with a table.
     pub fn on(&self, table: &str) -> Access {
+        // Temporary tables are of who made them.
+        if self.path.temporary() == Some(schema_of(table)) {
+            return Access::Define;
+        }
         self.tables.get(table).copied().unwrap_or(self.others)
     }
 

@@ -3,6 +3,7 @@
 use super::columns::{
     Constraint, Declared, check, check_primary, check_unique, declared, foreign, key_columns,
 };
+use super::made_of::is_unsaid;
 use super::naming::{chosen, only_column};
 use super::options::{check_index_storage, check_table, refuse};
 use super::reference::add_foreign;
@@ -117,6 +118,12 @@ pub(super) fn table(
     };
     let mut columns = Vec::with_capacity(create.columns.len());
     for column in &create.columns {
+        if is_unsaid(&column.data_type) {
+            return Err(SqlError::syntax(format!(
+                "column \"{}\" has no type",
+                name_of(&column.name)
+            )));
+        }
         columns.push(declared(column)?);
     }
     let mut constraints: Vec<Constraint> = Vec::new();

@@ -172,6 +172,12 @@ pub(super) fn columns_for(
     }
 }
 
+/// Whether a column was said without a type.
+pub(super) fn is_unsaid(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Custom(name, options)
+        if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
+}
+
 /// The name of a column that stands without a type before `AS`.
 fn said_name(column: &ColumnDef) -> Result<String, SqlError> {
     let ColumnDef {
@@ -179,9 +185,7 @@ fn said_name(column: &ColumnDef) -> Result<String, SqlError> {
         data_type,
         options,
     } = column;
-    let is_unsaid = matches!(data_type, DataType::Custom(name, options)
-        if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]));
-    match is_unsaid && options.is_empty() {
+    match is_unsaid(data_type) && options.is_empty() {
         true => Ok(name_of(name)),
         false => Err(SqlError::syntax(
             "a column of CREATE TABLE AS has a name, and neither a type nor constraints",

@@ -25,7 +25,7 @@ use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
 use std::sync::Arc;
 
 /// That a relation is of another kind than a statement wants.
-pub(crate) fn not_a_table(relation: &Relation) -> SqlError {
+pub(super) fn not_a_table(relation: &Relation) -> SqlError {
     let text = format!("\"{}\" is not a table", relation.local());
     SqlError::new(code::WRONG_OBJECT_TYPE, text)
 }

@@ -26,7 +26,6 @@ pub(crate) use create::check_new_name;
 use create::new_name;
 pub(crate) use drop::{drop_kept, index_named};
 pub(crate) use made_of::{is_of_query, run as run_of_query};
-pub(crate) use materialized::not_a_table;
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
 pub(crate) use schema::drop_schema;

@@ -264,5 +264,6 @@ relation "nosuch2" does not exist
 
 statement error 42601
 create table wrong (like people including nothing)
-----
-syntax error at or near "nothing"
+
+statement error 42601
+create table wrong (a)
