@@ -72,6 +72,7 @@ mod result;
 mod rights;
 mod rows;
 mod running;
+mod search_path;
 mod sequences;
 mod session;
 mod settings;

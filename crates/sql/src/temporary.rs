@@ -1,4 +1,4 @@
-//! Temporary tables: tables of a schema that is a session's own, and gone with it.
+//! Temporary tables: tables of a schema that is a session's own, and is dropped with it.
 //!
 //! They are tables as any other, kept as `pg_temp_N.name`, with what that costs. The session's schema is made with the first
 //! of them. It is dropped when the session ends ([`Database::drop_temporary`]), and if the process ended before that, when

@@ -296,8 +296,8 @@ pub(super) fn truncate(
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
         let (path, word) = (rights.path(), ("TRUNCATE TABLE", false));
-        let mut told = Complete::of(Tag::plain(word.0));
-        let Some(name) = in_schema(tx, &target.name, path, word, &mut told)? else {
+        let mut notices = Complete::of(Tag::plain(word.0));
+        let Some(name) = in_schema(tx, &target.name, path, word, &mut notices)? else {
             continue;
         };
         let relation = Relation::named(tx.view(), &name)?;

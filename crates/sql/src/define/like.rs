@@ -1,6 +1,6 @@
 //! `CREATE TABLE t (LIKE s INCLUDING …)`: the columns of another table, as they would be declared.
 //!
-//! The parser's text is written as a column that stands for them ([`LIKE`]). What is included is written as SQL, and read
+//! The parser reads `LIKE` as a column ([`LIKE`]). What is included is written as SQL, and read
 //! as the columns and constraints of the new table. Indexes that are no constraints, and comments, come behind it.
 
 use super::create::index;
@@ -29,7 +29,7 @@ impl Model {
         self.included.contains(what)
     }
 
-    /// The model that a column stands for, if it stands for one.
+    /// The model that a column is written for, if it is one of these.
     fn of(
         tx: &dyn DefineTarget,
         column: &ColumnDef,

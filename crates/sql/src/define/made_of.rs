@@ -178,7 +178,7 @@ pub(super) fn is_unsaid(data_type: &DataType) -> bool {
         if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
 }
 
-/// The name of a column that stands without a type before `AS`.
+/// The name of a column without a type, before `AS`.
 fn said_name(column: &ColumnDef) -> Result<String, SqlError> {
     let ColumnDef {
         name,

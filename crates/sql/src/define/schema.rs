@@ -94,7 +94,7 @@ pub(crate) fn put(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError>
     put_object(tx, kind::SCHEMA, name, &printed(&schema)?)
 }
 
-/// Whoever is connected owns all schemas: another owner cannot be said.
+/// Schemas have no owners: another one than the session's user cannot be named.
 fn check_owner(owner: &Ident, user: &str) -> Result<(), SqlError> {
     let name = name_of(owner);
     let is_user = owner.quote_style.is_none()
@@ -319,10 +319,11 @@ pub(super) fn alter(
     for operation in operations {
         match operation {
             AlterSchemaOperation::Rename { name: to } => rename(tx, &name, &schema_name(to)?)?,
-            AlterSchemaOperation::OwnerTo { owner } => match owner {
-                Owner::Ident(owner) => check_owner(owner, user)?,
-                _ => {}
-            },
+            AlterSchemaOperation::OwnerTo {
+                owner: Owner::Ident(owner),
+            } => check_owner(owner, user)?,
+            // The session's user.
+            AlterSchemaOperation::OwnerTo { .. } => {}
             other => {
                 return Err(SqlError::unsupported(format!(
                     "{WORD} with {other} is not supported"

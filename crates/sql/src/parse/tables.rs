@@ -7,7 +7,7 @@ use sqlparser::ast::{Expr, ObjectName, Query, SelectInto, SetExpr, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The name of the column that stands for `LIKE`: its type is the table, with the options.
+/// The name of the column that is written for `LIKE`: its type is the table, with the options.
 pub(crate) const LIKE: &str = "sql.like";
 /// The type of a column that was said without one.
 pub(crate) const UNSAID: &str = "sql.unsaid";

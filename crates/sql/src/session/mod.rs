@@ -67,7 +67,7 @@ pub struct Session {
 }
 
 impl Drop for Session {
-    /// Its temporary tables go with it. Of an error nobody hears: they are dropped when the database is opened again.
+    /// Its temporary tables go with it. After an error they are dropped when the database is opened again.
     fn drop(&mut self) {
         if self.has_temporary {
             let _ = self.database.drop_temporary(&self.state.temporary);
