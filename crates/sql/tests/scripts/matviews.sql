@@ -13,7 +13,7 @@ statement SELECT 1
 create materialized view m as select * from t where n > 1.6
 
 statement SELECT 2
-create materialized view app.sums (kind, total) as select v, sum(n) from t group by v
+create materialized view app.sums (kind, total) as select v, sum(n)::numeric(8,2) from t group by v
 
 query
 select * from m
