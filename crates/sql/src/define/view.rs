@@ -120,13 +120,16 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     refuse("CREATE VIEW", &asked)
 }
 
+/// The columns of a view, its text, and whether it reads a temporary table.
+type PlannedView = (Vec<(String, String)>, String, bool);
+
 /// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
 /// the schema in which it was found. And whether it reads a temporary table.
 pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
-) -> Result<(Vec<(String, String)>, String, bool), SqlError> {
+) -> Result<PlannedView, SqlError> {
     // Places in the text that is kept are known of the query of that text.
     let text = create.query.to_string();
     let query = query_of(&text)?;
