@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::expression::{Catalogue, Environment};
+use crate::path::SearchPath;
 use crate::plan::views::columns_of;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition};
@@ -46,10 +47,11 @@ impl Catalogue for Known {
     fn serial_sequence(
         &self,
         source: &dyn Source,
+        path: &SearchPath,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError> {
-        virtual_tables::serial_sequence(source, table, column)
+        virtual_tables::serial_sequence(source, path, table, column)
     }
 
     fn view_columns(

@@ -12,6 +12,7 @@ use crate::expression::{Environment, Parameters};
 use crate::incoming::{Incoming, value_of};
 use crate::memory::WRITTEN;
 use crate::names::{name_of, quoted};
+use crate::path::local;
 use crate::plan::planning::Planning;
 use crate::plan::query::plan_query;
 use crate::prepared::Prepared;
@@ -69,7 +70,7 @@ fn parts(prepared: &Prepared) -> Result<(Of<'_>, bool, Options), SqlError> {
 pub(crate) fn check(prepared: &Prepared, source: &dyn Source) -> Result<usize, SqlError> {
     let (of, to, _) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
     match (of, to) {
         (Of::Table(name, columns), _) => {
             let relation = match to {
@@ -118,7 +119,7 @@ pub(crate) fn table_of(prepared: &Prepared, source: &dyn Source) -> Result<u16, 
     match parts(prepared)?.0 {
         Of::Table(name, _) => {
             let mut parameters = Parameters::default();
-            let mut planning = Planning::new(source, &mut parameters, prepared.rights());
+            let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
             Ok(planning.relation_to_change(name)?.number)
         }
         Of::Query(_) => Err(SqlError::syntax("COPY FROM needs a table")),
@@ -141,12 +142,13 @@ pub(crate) fn from_client(
         return Err(SqlError::syntax("COPY FROM needs a table"));
     };
     let columns: Vec<String> = columns.iter().map(name_of).collect();
-    let incoming = Incoming::of(&*tx, prepared.rights(), &name.to_string(), &columns)?;
+    let incoming = Incoming::of(&*tx, &prepared.rights(), &name.to_string(), &columns)?;
     let plan = &incoming.plan;
+    let table = local(&plan.table);
     let line = Cell::new(0_u64);
     let placed = |column: &StoredColumn, error: SqlError| {
         let (line, column) = (line.get(), &column.name);
-        error.within(|| format!("COPY {}, line {line}, column {column}", plan.table))
+        error.within(|| format!("COPY {table}, line {line}, column {column}"))
     };
     let failed = &mut |_, error| Err(error);
     let stored = match options.format {
@@ -186,7 +188,7 @@ pub(crate) fn from_client(
             plan.insert_rows(tx, with, rows, failed)
         }
     };
-    let place = || format!("COPY {}, line {}", plan.table, line.get());
+    let place = || format!("COPY {table}, line {}", line.get());
     stored.map_err(|error| error.within(place))
 }
 
@@ -202,7 +204,7 @@ pub(crate) fn to_client(
 ) -> Result<(u64, CopyData), SqlError> {
     let (of, _, options) = parts(prepared)?;
     let mut parameters = Parameters::default();
-    let mut planning = Planning::new(source, &mut parameters, prepared.rights());
+    let mut planning = Planning::new(source, &mut parameters, &prepared.rights());
     let select = match of {
         Of::Query(query) => plan_query(&mut planning, query)?,
         Of::Table(name, columns) => {

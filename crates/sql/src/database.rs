@@ -40,6 +40,8 @@ pub struct Database {
     aside_from: AtomicUsize,
     beside: Mutex<BesideLimits>,
     posting: Arc<Posting>,
+    /// The number of the next session, for its temporary tables.
+    next_session: AtomicU64,
 }
 
 /// The bounds of statements that change many rows.
@@ -111,6 +113,7 @@ impl Database {
         let database = Self::with(Store::Memory(tables.clone()));
         let load = |view: &sardonyx::View<'_>| Ok(database.load_sequences(view));
         tables.read(load)??;
+        database.forget_temporary(&tables)?;
         Ok(database)
     }
 
@@ -160,6 +163,7 @@ impl Database {
             aside_from: AtomicUsize::new(ASIDE_FROM),
             beside: Mutex::default(),
             posting: posting(itself),
+            next_session: AtomicU64::new(1),
         })
     }
 
@@ -264,6 +268,13 @@ impl Database {
             // Only its own program changes it.
             Store::Followed(_) => {}
         }
+    }
+
+    /// The name of the schema of a new session's temporary tables. The number is one of the process: those of an earlier one
+    /// were dropped.
+    pub(crate) fn next_temporary(&self) -> Arc<str> {
+        let number = self.next_session.fetch_add(1, Ordering::Relaxed);
+        format!("pg_temp_{number}").into()
     }
 
     /// The sequences.

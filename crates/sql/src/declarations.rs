@@ -11,6 +11,7 @@ use crate::error::SqlError;
 use crate::indexed::shown_generated;
 use crate::names::quoted;
 use crate::parse::ProcedureDefinition;
+use crate::path::{is_temporary, local, schema_of, schemas, written};
 use crate::plan::views::query_width;
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::sequences::Sequence;
@@ -28,7 +29,7 @@ use std::fmt::Write as _;
 /// A part of a database's schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
-    /// `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
+    /// `schema`, `table`, `index`, `reference`, `sequence`, `view`, `procedure`, `comment`, or `position` of a sequence.
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
@@ -42,29 +43,36 @@ pub struct Declaration {
 /// The engine's; `XX001` if what stands in the database cannot be read.
 pub fn declarations(state: &impl ReadRows) -> Result<Vec<Declaration>, SqlError> {
     let source: &dyn Source = state;
-    let relations = relations(source)?;
+    let mut relations = relations(source)?;
+    // Temporary tables go with their sessions.
+    relations.retain(|relation| !is_temporary(relation.schema_name()));
     let mut sequences = BTreeMap::new();
     for (name, body) in objects(source, kind::SEQUENCE)? {
-        sequences.insert(name, parsed::<Sequence>(&body)?);
+        if !is_temporary(schema_of(&name)) {
+            sequences.insert(name, parsed::<Sequence>(&body)?);
+        }
     }
     let mut written = Writing {
         source,
         sequences,
         found: Vec::new(),
     };
+    written.schemas()?;
     written.sequences(&relations);
-    for relation in &relations {
+    let is_table = |relation: &&Relation| relation.notes.materialized.is_none();
+    for relation in relations.iter().filter(is_table) {
         written.table(relation)?;
     }
-    for relation in &relations {
-        for sql in own_indexes(relation) {
-            written.add("index", &relation.name, sql);
-        }
+    for relation in relations.iter().filter(is_table) {
+        written.indexes(relation);
     }
     for relation in &relations {
         written.references(relation)?;
     }
-    written.views(source)?;
+    written.views(source, &relations)?;
+    for relation in relations.iter().filter(|relation| !is_table(relation)) {
+        written.indexes(relation);
+    }
     for (_, body) in objects(source, kind::PROCEDURE)? {
         written.procedure(&parsed(&body)?);
     }
@@ -85,6 +93,15 @@ impl Writing<'_> {
         self.found.push(Declaration { kind, name, sql });
     }
 
+    fn schemas(&mut self) -> Result<(), SqlError> {
+        for (name, _) in schemas(self.source)? {
+            if !is_temporary(&name) {
+                self.add("schema", &name, format!("CREATE SCHEMA {};", quoted(&name)));
+            }
+        }
+        Ok(())
+    }
+
     /// The sequences that are no column's.
     fn sequences(&mut self, relations: &[Relation]) {
         let owned = owners(relations);
@@ -97,7 +114,7 @@ impl Writing<'_> {
                     kind => format!(" AS {}", kind.name()),
                 };
                 let options = kind + &options_of(sequence);
-                let sql = format!("CREATE SEQUENCE {}{options};", quoted(name));
+                let sql = format!("CREATE SEQUENCE {}{options};", written(name));
                 (name.clone(), sql)
             })
             .collect();
@@ -118,7 +135,7 @@ impl Writing<'_> {
             }
         }
         parts.extend(relation.columns.iter().filter_map(|column| {
-            let name = quoted(&format!("{}_{}_check", relation.name, column.name));
+            let name = quoted(&format!("{}_{}_check", relation.local(), column.name));
             let is_unsigned = matches!(
                 column.stored,
                 Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U128
@@ -126,7 +143,7 @@ impl Writing<'_> {
             is_unsigned
                 .then(|| format!("CONSTRAINT {name} CHECK (({} >= 0))", quoted(&column.name)))
         }));
-        let (name, parts) = (quoted(&relation.name), parts.join(",\n  "));
+        let (name, parts) = (written(&relation.name), parts.join(",\n  "));
         let sql = match parts.is_empty() {
             true => format!("CREATE TABLE {name} ();"),
             false => format!("CREATE TABLE {name} (\n  {parts}\n);"),
@@ -185,7 +202,7 @@ impl Writing<'_> {
             if constraint.letter == "f" {
                 let sql = format!(
                     "ALTER TABLE {} ADD CONSTRAINT {} {};",
-                    quoted(&relation.name),
+                    written(&relation.name),
                     quoted(&constraint.name),
                     constraint.definition
                 );
@@ -195,21 +212,42 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The views, each behind those that it reads.
-    fn views(&mut self, source: &dyn Source) -> Result<(), SqlError> {
+    fn indexes(&mut self, relation: &Relation) {
+        for sql in own_indexes(relation) {
+            self.add("index", &relation.name, sql);
+        }
+    }
+
+    /// The views, materialized or not, each behind those that it reads.
+    fn views(&mut self, source: &dyn Source, relations: &[Relation]) -> Result<(), SqlError> {
         let mut left = views(source)?;
-        let mut names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        let materialized = relations.iter().filter_map(|relation| {
+            let query = relation.notes.materialized.clone()?;
+            let columns = relation.columns.iter();
+            let columns = columns.map(|column| (String::new(), column.name.clone()));
+            let columns = columns.collect();
+            Some((relation.name.clone(), ViewDefinition { columns, query }))
+        });
+        left.extend(materialized);
+        left.retain(|(name, _)| !is_temporary(schema_of(name)));
+        let names = left.iter().map(|(name, _)| local(name).to_string());
+        let mut names: BTreeSet<String> = names.collect();
         while !left.is_empty() {
             let is_ready = |(name, view): &(String, ViewDefinition)| {
                 let words = words_of(&view.query);
                 !words
                     .iter()
-                    .any(|word| word != name && names.contains(word))
+                    .any(|word| word != local(name) && names.contains(word))
             };
             // A column may be called like a view: then the words go in a circle, and the views do not.
             let next = left.iter().position(is_ready).unwrap_or(0);
             let (name, view) = left.remove(next);
-            names.remove(&name);
+            names.remove(local(&name));
+            if let Some(relation) = relations.iter().find(|relation| relation.name == name) {
+                let sql = materialized_sql(relation, &view);
+                self.add("view", &name, sql);
+                continue;
+            }
             let sql = view_sql(source, &name, &view)?;
             self.add("view", &name, sql);
         }
@@ -245,10 +283,10 @@ impl Writing<'_> {
             let (next, is_called) = position_of(sequence)?;
             let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
             let which = match owned.get(name.as_str()) {
-                None => text(&quoted(name)),
+                None => text(&written(name)),
                 Some((table, column)) => format!(
                     "pg_get_serial_sequence({}, {})",
-                    text(&quoted(table)),
+                    text(&written(table)),
                     text(column)
                 ),
             };
@@ -261,10 +299,20 @@ impl Writing<'_> {
     }
 }
 
+fn materialized_sql(relation: &Relation, view: &ViewDefinition) -> String {
+    let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
+    format!(
+        "CREATE MATERIALIZED VIEW {} ({}) AS {};",
+        written(&relation.name),
+        columns.join(", "),
+        view.query
+    )
+}
+
 fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<String, SqlError> {
     let columns: Vec<String> = view.columns.iter().map(|(_, name)| quoted(name)).collect();
     let columns = columns.join(", ");
-    let (name, query) = (quoted(name), &view.query);
+    let (kept, name, query) = (name, written(name), &view.query);
     // Its tables may have got columns since, which are none of the view's.
     if query_width(source, view)? == view.columns.len() {
         return Ok(format!("CREATE VIEW {name} ({columns}) AS {query};"));
@@ -272,7 +320,8 @@ fn view_sql(source: &dyn Source, name: &str, view: &ViewDefinition) -> Result<St
     let inner: Vec<String> = view.columns.iter().map(|(name, _)| quoted(name)).collect();
     let inner = inner.join(", ");
     Ok(format!(
-        "CREATE VIEW {name} ({columns}) AS SELECT {inner} FROM ({query}) AS {name};"
+        "CREATE VIEW {name} ({columns}) AS SELECT {inner} FROM ({query}) AS {};",
+        quoted(local(kept))
     ))
 }
 
@@ -304,7 +353,7 @@ fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
 }
 
 /// The options of a sequence that differ from what they are without being said.
-fn options_of(sequence: &Sequence) -> String {
+pub(crate) fn options_of(sequence: &Sequence) -> String {
     let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
     let (minimum, maximum) = match sequence.increment > 0 {
         true => (1, highest),

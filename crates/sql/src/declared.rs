@@ -7,7 +7,7 @@
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::expression::{Compiler, Expr, Parameters, Scope};
-use crate::names::quoted;
+use crate::path::written;
 use crate::relation::{ColumnNotes, Relation, TableNotes, store_notes};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, stored};
@@ -96,7 +96,7 @@ fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Decl
     let spec = spec.unwrap_or_else(|| SqlType::of_stored(column.kind));
     let default = match (&noted.sequence, &noted.default) {
         (Some(sequence), _) => {
-            let name = quoted(sequence).replace('\'', "''");
+            let name = written(sequence).replace('\'', "''");
             Some(DeclaredDefault::Sql(format!("nextval('{name}')")))
         }
         (None, Some(text)) => Some(match compiled_default(text, spec)? {

@@ -5,6 +5,7 @@
 
 use crate::indexed::KeyName;
 use crate::names::{is_full_match, reference_of_full_match};
+use crate::path::{local, shown, split};
 use sardonyx::Error;
 use sardonyx::errors::RowError;
 use sardonyx::schema::{Limit, SchemaError, Value};
@@ -72,6 +73,9 @@ pub mod code {
         UNKNOWN_PARAMETER = "42P02";
         DUPLICATE_PREPARED_STATEMENT = "42P05";
         DUPLICATE_TABLE = "42P07";
+        DUPLICATE_SCHEMA = "42P06";
+        INVALID_NAME = "42602";
+        RESERVED_NAME = "42939";
         INDETERMINATE_TYPE = "42P18";
         WINDOWING = "42P20";
         WRONG_OBJECT_TYPE = "42809";
@@ -144,7 +148,7 @@ pub struct ErrorFields {
     /// Where in the statement's text: the character's number, from 1.
     pub position: Option<usize>,
     /// The schema of the table.
-    pub schema: Option<&'static str>,
+    pub schema: Option<String>,
     /// The table that it is of.
     pub table: Option<String>,
     /// The column.
@@ -245,7 +249,7 @@ impl SqlError {
     pub(crate) fn unknown_table(name: &str) -> Self {
         SqlError::new(
             code::UNKNOWN_TABLE,
-            format!("relation \"{name}\" does not exist"),
+            format!("relation \"{}\" does not exist", shown(name)),
         )
     }
 
@@ -283,7 +287,8 @@ impl SqlError {
 
     #[must_use]
     pub(crate) fn of_table(mut self, table: &str) -> Self {
-        self.schema = Some("public");
+        let (schema, table) = split(table);
+        self.schema = Some(schema.to_string());
         self.table = Some(table.to_string());
         self
     }
@@ -403,7 +408,8 @@ fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
             ..
         } => {
             let message = format!(
-                "insert or update on table \"{table}\" violates foreign key constraint \"{foreign_key}\""
+                "insert or update on table \"{}\" violates foreign key constraint \"{foreign_key}\"",
+                local(table)
             );
             reference(message, (table, foreign_key), values, false)
         }
@@ -415,7 +421,9 @@ fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
             ..
         } => {
             let message = format!(
-                "update or delete on table \"{referenced}\" violates foreign key constraint \"{foreign_key}\" on table \"{table}\""
+                "update or delete on table \"{}\" violates foreign key constraint \"{foreign_key}\" on table \"{}\"",
+                local(referenced),
+                local(table)
             );
             reference(message, (table, foreign_key), values, true)
         }
@@ -441,7 +449,9 @@ fn of_table_error(error: &TableError, message: &str) -> Option<SqlError> {
 }
 
 fn duplicate(table: &str, index: Option<&String>, values: &[Value]) -> SqlError {
-    let name = index.cloned().unwrap_or_else(|| format!("{table}_pkey"));
+    let name = index
+        .cloned()
+        .unwrap_or_else(|| format!("{}_pkey", local(table)));
     let message = format!("duplicate key value violates unique constraint \"{name}\"");
     let error = SqlError::new(code::UNIQUE, message).of_table(table);
     error.of_constraint(&name).of_violation(Violation::Key {
@@ -489,7 +499,8 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
         RowError::Check { table, name, .. } if is_full_match(name) => {
             let key = reference_of_full_match(name).unwrap_or_default();
             let message = format!(
-                "insert or update on table \"{table}\" violates foreign key constraint \"{key}\""
+                "insert or update on table \"{}\" violates foreign key constraint \"{key}\"",
+                local(table)
             );
             SqlError::new(code::FOREIGN_KEY, message)
                 .of_table(table)
@@ -519,8 +530,10 @@ fn of_row_error(error: &RowError, message: &str) -> Option<SqlError> {
         RowError::Ungenerated { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Untested { code, reason, .. } => SqlError::new(code, reason.clone()),
         RowError::Check { table, name, .. } => {
-            let message =
-                format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
+            let message = format!(
+                "new row for relation \"{}\" violates check constraint \"{name}\"",
+                local(table)
+            );
             let error = SqlError::new(code::CHECK, message).of_table(table);
             error.of_constraint(name)
         }
@@ -533,7 +546,8 @@ pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     SqlError::new(
         code::NOT_NULL,
         format!(
-            "null value in column \"{column}\" of relation \"{table}\" violates not-null constraint"
+            "null value in column \"{column}\" of relation \"{}\" violates not-null constraint",
+            local(table)
         ),
     )
     .of_table(table)

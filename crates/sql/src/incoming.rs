@@ -9,7 +9,7 @@ use crate::database::Database;
 use crate::declared::put_notes;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, StatementContext};
-use crate::names::quoted;
+use crate::path::written_whole;
 use crate::plan::insert::{InsertPlan, plan_insert};
 use crate::plan::planning::Planning;
 use crate::relation::StoredColumn;
@@ -306,7 +306,7 @@ impl Database {
     ) -> Result<InsertedRows, SqlError> {
         let tx = &mut *tx.0;
         let rights = Arc::default();
-        let name = quoted(&table.name);
+        let name = written_whole(&table.name);
         let incoming = Incoming::of(&*tx, &rights, &name, &[])?;
         let plan = &incoming.plan;
         let mut places = vec![None; plan.width];

@@ -5,11 +5,13 @@
 use crate::class::Special;
 use crate::define::index_named;
 use crate::error::{SqlError, code};
-use crate::names::{name_of, of_public};
+use crate::names::name_of;
 use crate::parse::{parser_of, syntax};
+use crate::path::{SearchPath, has_schema, is_of_catalogue, local, unknown_schema};
 use crate::relation::Relation;
 use crate::source::Source;
 use crate::views::view_named;
+use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -18,8 +20,8 @@ use sqlparser::tokenizer::Token;
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Target {
     /// A table, and some of its columns.
-    Table(String, Vec<String>),
-    Index(String),
+    Table(ObjectName, Vec<String>),
+    Index(ObjectName),
     Schema(String),
 }
 
@@ -100,7 +102,7 @@ impl Maintenance {
             return Ok(read);
         }
         loop {
-            let name = of_public(&parser.parse_object_name(false)?)?;
+            let name = parser.parse_object_name(false)?;
             let mut columns = Vec::new();
             if parser.consume_token(&Token::LParen) {
                 let names = parser.parse_comma_separated(|parser| parser.parse_identifier())?;
@@ -129,9 +131,8 @@ impl Maintenance {
         }
         let name = parser.parse_object_name(false)?;
         match kind {
-            "index" => self.targets.push(Target::Index(of_public(&name)?)),
+            "index" => self.targets.push(Target::Index(name)),
             "table" => {
-                let name = of_public(&name)?;
                 self.targets.push(Target::Table(name, Vec::new()));
             }
             "schema" => {
@@ -164,15 +165,20 @@ impl Maintenance {
     ///
     /// # Errors
     /// `42P01`, `42703` and `3F000` for what is not; `42809` for an index that is a table.
-    pub fn check(&self, source: &dyn Source) -> Result<(), SqlError> {
-        self.targets
-            .iter()
-            .try_for_each(|target| self.check_target(target, source))
+    pub fn check(&self, source: &dyn Source, path: &SearchPath) -> Result<(), SqlError> {
+        let mut targets = self.targets.iter();
+        targets.try_for_each(|target| self.check_target(target, source, path))
     }
 
-    fn check_target(&self, target: &Target, source: &dyn Source) -> Result<(), SqlError> {
+    fn check_target(
+        &self,
+        target: &Target,
+        source: &dyn Source,
+        path: &SearchPath,
+    ) -> Result<(), SqlError> {
         match target {
             Target::Table(name, columns) => {
+                let name = &path.find(source, name)?;
                 if view_named(source, name)?.is_some() {
                     // PostgreSQL warns, and skips it.
                     return Ok(());
@@ -189,7 +195,8 @@ impl Maintenance {
                         return Err(SqlError::new(
                             code::DUPLICATE_COLUMN,
                             format!(
-                                "column \"{column}\" of relation \"{name}\" appears more than once"
+                                "column \"{column}\" of relation \"{}\" appears more than once",
+                                relation.local()
                             ),
                         ));
                     }
@@ -198,22 +205,22 @@ impl Maintenance {
                     .iter()
                     .try_for_each(|name| relation.column(name).map(drop))
             }
-            Target::Index(name) => match index_named(source, name) {
-                Some(_) => Ok(()),
-                None if Relation::named(source, name).is_ok() => Err(SqlError::new(
-                    code::WRONG_OBJECT_TYPE,
-                    format!("\"{name}\" is not an index"),
-                )),
-                None => Err(SqlError::unknown_table(name)),
-            },
-            Target::Schema(name) => {
-                let known = ["public", "pg_catalog", "information_schema", "pg_toast"];
-                match known.contains(&name.as_str()) {
-                    true => Ok(()),
-                    false => Err(SqlError::new(
-                        code::UNKNOWN_SCHEMA,
-                        format!("schema \"{name}\" does not exist"),
+            Target::Index(name) => {
+                let name = &path.find(source, name)?;
+                match index_named(source, name) {
+                    Some(_) => Ok(()),
+                    None if Relation::named(source, name).is_ok() => Err(SqlError::new(
+                        code::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not an index", local(name)),
                     )),
+                    None => Err(SqlError::unknown_table(name)),
+                }
+            }
+            Target::Schema(name) => {
+                let is_there = is_of_catalogue(name) || name == "pg_toast";
+                match is_there || has_schema(source, name)? {
+                    true => Ok(()),
+                    false => Err(unknown_schema(name)),
                 }
             }
         }

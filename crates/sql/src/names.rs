@@ -1,6 +1,8 @@
 //! Names as SQL has them: folded to lower case unless they are quoted.
 
 use crate::error::{SqlError, code};
+use crate::path::PUBLIC;
+use crate::relation::kind;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 /// The name that a word says.
@@ -36,7 +38,7 @@ pub(crate) fn qualified(name: &ObjectName) -> Result<(Option<String>, String), S
     }
 }
 
-/// The name of a user's table or the like: in the schema `public`, or in none.
+/// The name of a procedure or the like, of which there are some only in `public`: with that schema, or with none.
 ///
 /// # Errors
 /// `3F000` if it is of another schema.
@@ -124,20 +126,6 @@ pub(crate) fn check_collation(name: &ObjectName) -> Result<(), SqlError> {
     }
 }
 
-/// Checks the schema that stands before a table's name, before a column's.
-///
-/// # Errors
-/// `42P01` if no table in `FROM` can be in it.
-pub(crate) fn check_schema_of(table: &str, schema: &str) -> Result<(), SqlError> {
-    match ["public", "pg_catalog", "information_schema"].contains(&schema) {
-        true => Ok(()),
-        false => Err(SqlError::new(
-            code::UNKNOWN_TABLE,
-            format!("invalid reference to FROM-clause entry for table \"{table}\""),
-        )),
-    }
-}
-
 /// The beginning of the name of a condition that a foreign key with `MATCH FULL` adds.
 const FULL: &str = "sql.full.";
 
@@ -156,11 +144,19 @@ pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
     condition.strip_prefix(FULL)
 }
 
-/// The names of the comments of the schema and the database.
-pub(crate) const COMMENT_OF_SCHEMA: &str = "schema";
+/// The names of the comments of the schema `public` and the database.
+const COMMENT_OF_PUBLIC: &str = "schema";
 
-/// See [`COMMENT_OF_SCHEMA`].
+/// See [`COMMENT_OF_PUBLIC`].
 pub(crate) const COMMENT_OF_DATABASE: &str = "database";
+
+/// The name of the comment of a schema.
+pub(crate) fn comment_of_schema(schema: &str) -> String {
+    match schema == PUBLIC {
+        true => COMMENT_OF_PUBLIC.to_string(),
+        false => comment_name(kind::SCHEMA, schema, None),
+    }
+}
 
 /// The name of the comment of a view, of a column of one, or of a sequence.
 pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {

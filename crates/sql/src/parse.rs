@@ -7,11 +7,13 @@ mod fetch;
 mod limits;
 mod procedure;
 mod signal;
+mod tables;
 
 pub(crate) use conflict::written_expression;
 pub(crate) use constraints::SetConstraints;
 pub(crate) use fetch::Fetch;
 pub(crate) use procedure::ProcedureDefinition;
+pub(crate) use tables::{LIKE, UNSAID};
 
 use crate::error::{SqlError, code};
 use crate::kept::keep;
@@ -107,7 +109,8 @@ fn parse_all(text: &str, mut parser: Parser<'_>) -> Result<Vec<Parsed>, SqlError
             }
             false => {
                 let statement = parser.parse_statement();
-                let mut statement = Box::new(statement.map_err(|error| syntax(text, error))?);
+                let statement = statement.map_err(|error| syntax(text, error))?;
+                let mut statement = Box::new(tables::without_into(statement));
                 keep(&mut statement)?;
                 Parsed::Statement(statement)
             }
@@ -234,7 +237,8 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     })?;
     check_depth(text, &tokens)?;
     let tokens = with_conflict_targets(with_limits(tokens));
-    Ok(without_modes(with_truths(with_tables(tokens))))
+    let tokens = with_truths(with_tables(tokens));
+    Ok(tables::with_columns(without_modes(tokens)))
 }
 
 /// `TABLE t`, where a query begins, as `SELECT * FROM t`.

@@ -7,9 +7,11 @@ use crate::cursors::CursorCommand;
 use crate::database::Database;
 use crate::error::SqlError;
 use crate::expression::{Expr, Parameters};
+use crate::names::qualified;
 use crate::parse::ProcedureDefinition;
 use crate::parse::SetConstraints;
 use crate::parse::comment::Comment;
+use crate::path::{SearchPath, TEMPORARY};
 use crate::plan::insert::plan_insert;
 use crate::plan::planning::Planning;
 use crate::plan::query::{plan_query, with_named};
@@ -17,8 +19,9 @@ use crate::plan::write::{plan_delete, plan_update};
 use crate::plan::{Plan, Planned};
 use crate::rights::Rights;
 use crate::source::Source;
+use crate::temporary::OnCommit;
 use crate::types::SqlType;
-use sqlparser::ast::{CopyTarget, Query, SetExpr, Statement};
+use sqlparser::ast::{CopyTarget, ObjectName, Query, SetExpr, Statement};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -45,7 +48,7 @@ pub struct Prepared {
     copy_columns: OnceLock<usize>,
     plan: Mutex<Option<Arc<Planned>>>,
     /// Of its session; all, of a procedure's statement.
-    rights: Arc<Rights>,
+    rights: Mutex<Arc<Rights>>,
     /// Whether its text names tables as values.
     names_tables: bool,
     /// Whether its text asks, or sets, what the session knows.
@@ -103,7 +106,7 @@ impl Prepared {
         Prepared {
             notifies,
             only_signals,
-            names_tables: lower.contains("regclass"),
+            names_tables: lower.contains("regclass") || lower.contains("pg_table_is_visible"),
             text,
             statement,
             special: None,
@@ -122,18 +125,37 @@ impl Prepared {
             is_told: AtomicBool::new(false),
             copy_columns: OnceLock::new(),
             plan: Mutex::default(),
-            rights: Arc::default(),
+            rights: Mutex::default(),
         }
     }
 
     /// With what its session may do.
     pub(crate) fn with_rights(self, rights: Arc<Rights>) -> Prepared {
-        Prepared { rights, ..self }
+        Prepared {
+            rights: Mutex::new(rights),
+            ..self
+        }
     }
 
     /// What its session may do.
-    pub(crate) fn rights(&self) -> &Arc<Rights> {
-        &self.rights
+    pub(crate) fn rights(&self) -> Arc<Rights> {
+        let rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        rights.clone()
+    }
+
+    /// Names are looked up so from now on: a plan of other tables is forgotten.
+    pub(crate) fn look_in(&self, path: &Arc<SearchPath>) {
+        let mut rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = rights.path();
+        if Arc::ptr_eq(before, path) {
+            return;
+        }
+        let is_same = **before == **path;
+        *rights = Arc::new(rights.looking_in(path));
+        drop(rights);
+        if !is_same {
+            *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     /// Whether it calls a procedure.
@@ -173,6 +195,29 @@ impl Prepared {
             constraints: Some(command),
             class: Class::Write,
             ..Prepared::new(text, None, &[])
+        }
+    }
+
+    /// Whether it makes something temporary, by that word or in the session's own schema.
+    pub(crate) fn makes_temporary(&self) -> bool {
+        let is_own = |name: &ObjectName| matches!(qualified(name), Ok((Some(schema), _)) if schema == TEMPORARY);
+        match &self.statement {
+            Some(Statement::CreateTable(create)) => create.temporary || is_own(&create.name),
+            Some(Statement::CreateView(create)) => create.temporary || is_own(&create.name),
+            Some(Statement::CreateSequence {
+                temporary, name, ..
+            }) => *temporary || is_own(name),
+            _ => false,
+        }
+    }
+
+    /// Whether it makes a temporary table to which a commit does something.
+    pub(crate) fn ends_at_commit(&self) -> bool {
+        match &self.statement {
+            Some(Statement::CreateTable(create)) => {
+                OnCommit::of(create.on_commit.as_ref()).is_some()
+            }
+            _ => false,
         }
     }
 
@@ -518,7 +563,7 @@ impl Prepared {
     fn plan_now(&self, version: u64, source: &dyn Source) -> Result<Planned, SqlError> {
         let parameters = Parameters::given(&self.known_parameters());
         let mut parameters = parameters.named(self.names.clone());
-        let mut planning = Planning::new(source, &mut parameters, &self.rights);
+        let mut planning = Planning::new(source, &mut parameters, &self.rights());
         let plan = match &self.statement {
             Some(statement) => plan_statement(&mut planning, statement)?,
             None => return Err(SqlError::syntax("there is no statement")),

@@ -279,7 +279,7 @@ pub(crate) fn parameters(
     };
     let mut parameters = Parameters::given(&prepared.known_parameters());
     for argument in arguments(function, &mut parameters, procedure.as_deref())? {
-        check_rights(&argument, source, prepared.rights())?;
+        check_rights(&argument, source, &prepared.rights())?;
     }
     Ok(parameters.decided())
 }
@@ -325,7 +325,7 @@ pub(crate) fn call(
             let mut parameters = Parameters::given(&prepared.known_parameters());
             fresh = arguments(function, &mut parameters, procedure.as_deref())?;
             for argument in &fresh {
-                check_rights(argument, &*tx, prepared.rights())?;
+                check_rights(argument, &*tx, &prepared.rights())?;
             }
             prepared.arguments().get_or_init(|| fresh.clone())
         }

@@ -6,7 +6,9 @@
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::path::{local, schema_of};
 use crate::source::Source;
+use crate::temporary::OnCommit;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
@@ -30,6 +32,7 @@ pub(crate) mod kind {
     pub const PROCEDURE: &str = "procedure";
     pub const VIEW: &str = "view";
     pub const COMMENT: &str = "comment";
+    pub const SCHEMA: &str = "schema";
 }
 
 /// What the engine's schema does not say of a table.
@@ -64,6 +67,12 @@ pub(crate) struct TableNotes {
     /// The columns that `INCLUDE` names, by the indexes' names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub included: BTreeMap<String, Vec<usize>>,
+    /// The query of a materialized view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<String>,
+    /// What a commit does to a temporary table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_commit: Option<OnCommit>,
     /// By the columns' numbers.
     #[serde(default)]
     pub columns: BTreeMap<usize, ColumnNotes>,
@@ -119,6 +128,7 @@ pub(crate) struct ColumnNotes {
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
     pub number: u16,
+    /// Under which the engine keeps it, as [`crate::path`] says.
     pub name: String,
     pub schema: Arc<Schema>,
     pub columns: Vec<RelationColumn>,
@@ -240,6 +250,16 @@ impl Relation {
         }
     }
 
+    /// Its name in its schema.
+    pub fn local(&self) -> &str {
+        local(&self.name)
+    }
+
+    /// Its schema.
+    pub fn schema_name(&self) -> &str {
+        schema_of(&self.name)
+    }
+
     /// The notes of a foreign key, beside the engine's schema.
     pub fn reference_notes(&self, name: &str) -> ReferenceNotes {
         let notes = self.notes.references.get(name);
@@ -257,7 +277,7 @@ impl Relation {
                 code::UNKNOWN_COLUMN,
                 format!(
                     "column \"{name}\" of relation \"{}\" does not exist",
-                    self.name
+                    self.local()
                 ),
             )
         })
@@ -287,7 +307,7 @@ impl Relation {
                 self.notes
                     .primary_name
                     .clone()
-                    .unwrap_or_else(|| format!("{}_pkey", self.name)),
+                    .unwrap_or_else(|| format!("{}_pkey", self.local())),
             ),
         }
     }
@@ -437,9 +457,6 @@ pub(crate) fn store_notes(
 ) -> Result<(), SqlError> {
     put_object(tx, kind::TABLE, &number.to_string(), &printed(notes)?)
 }
-
-/// The numbers of the tables of `information_schema`.
-pub(crate) const ASIDE: std::ops::Range<u32> = 13_000..14_000;
 
 /// The number that a table has in `pg_class`.
 pub(crate) fn table_oid(number: u16) -> u32 {

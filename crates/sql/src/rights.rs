@@ -9,7 +9,9 @@
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 
 use crate::error::{SqlError, code};
+use crate::path::{SearchPath, schema_of, shown};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a session may do with a table, or with all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -30,6 +32,8 @@ pub enum Access {
 pub struct Rights {
     others: Access,
     tables: BTreeMap<String, Access>,
+    /// Where the session looks up names: what finds a table asks here for both.
+    path: Arc<SearchPath>,
 }
 
 impl From<Access> for Rights {
@@ -37,20 +41,37 @@ impl From<Access> for Rights {
     fn from(access: Access) -> Rights {
         Rights {
             others: access,
-            tables: BTreeMap::new(),
+            ..Rights::default()
         }
     }
 }
 
 impl Rights {
-    /// These, but for one table, of which more or less is allowed.
+    /// These, but for one table, of which more or less is allowed: `schema.table` outside of the schema `public`.
     pub fn with_table(mut self, name: impl Into<String>, access: Access) -> Rights {
         self.tables.insert(name.into(), access);
         self
     }
 
+    /// These, of a session that looks up names so.
+    pub(crate) fn looking_in(&self, path: &Arc<SearchPath>) -> Rights {
+        Rights {
+            path: path.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Where names are looked up.
+    pub(crate) fn path(&self) -> &Arc<SearchPath> {
+        &self.path
+    }
+
     /// What is allowed with a table.
     pub fn on(&self, table: &str) -> Access {
+        // Temporary tables are of who made them.
+        if self.path.temporary() == Some(schema_of(table)) {
+            return Access::Define;
+        }
         self.tables.get(table).copied().unwrap_or(self.others)
     }
 
@@ -80,7 +101,7 @@ impl Rights {
             true => Ok(()),
             false => Err(SqlError::new(
                 code::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied for table {table}"),
+                format!("permission denied for table {}", shown(table)),
             )
             .detail(format!("The user may not {}.", wanted.what()))),
         }

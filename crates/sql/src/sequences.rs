@@ -14,7 +14,9 @@ pub(crate) use done::Done;
 
 use crate::error::{SqlError, code};
 use crate::memory::SMALL_BYTES;
+use crate::path::local;
 use crate::signals::{Effects, Signals};
+use crate::table_names::TableNames;
 use crate::types::SqlType;
 use done::{Draw, Drew};
 use sardonyx_base::memory::{Budget, Share};
@@ -115,7 +117,10 @@ impl Counter {
             };
             return Err(SqlError::new(
                 "2200H",
-                format!("nextval: reached {end} value of sequence \"{name}\" ({last})"),
+                format!(
+                    "nextval: reached {end} value of sequence \"{}\" ({last})",
+                    local(name)
+                ),
             ));
         };
         self.next = next + i128::from(self.sequence.increment);
@@ -152,7 +157,7 @@ pub(crate) struct Draws {
     /// What the session drew last.
     pub session: Drawn,
     /// The numbers of tables by name, where the statement asks for them.
-    pub tables: HashMap<String, u32>,
+    pub tables: TableNames,
 }
 
 /// What a session drew last from sequences. A copy is cheap as long as neither changes.
@@ -161,18 +166,6 @@ pub(crate) struct Drawn {
     /// None before the first one: sessions take and leave this in each statement.
     pub by_sequence: Option<Arc<HashMap<String, i64>>>,
     pub last: Option<i64>,
-}
-
-/// A sequence's name as a text says it, which may be qualified and quoted.
-pub(crate) fn name_in(text: &str) -> String {
-    let text = text.strip_prefix("public.").unwrap_or(text);
-    match text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'))
-    {
-        Some(quoted) => quoted.replace("\"\"", "\""),
-        None => text.to_lowercase(),
-    }
 }
 
 impl Draws {
@@ -276,16 +269,11 @@ impl Draws {
         }
     }
 
-    /// The number of a table's, by name.
-    pub fn table_number(&self, name: &str) -> Option<u32> {
-        self.tables.get(&name_in(name)).copied()
-    }
-
-    /// The name of a table, by number: the shortest that there is for it.
-    pub fn table_name(&self, number: u32) -> Option<String> {
-        let tables = self.tables.iter().filter(|(_, there)| **there == number);
-        let name = tables.map(|(name, _)| name).min_by_key(|name| name.len())?;
-        Some(crate::names::quoted(name))
+    /// Whether there is a sequence that is kept under a name.
+    pub fn has_sequence(&self, counters: &Counters, name: &str) -> bool {
+        let changes = &self.changes.sequences;
+        changes.made.contains_key(name)
+            || !changes.dropped.contains(name) && counters.lock().contains_key(name)
     }
 
     /// The next number.
@@ -338,7 +326,10 @@ impl Draws {
             .ok_or_else(|| {
                 SqlError::new(
                     code::NOT_IN_PREREQUISITE_STATE,
-                    format!("currval of sequence \"{name}\" is not yet defined in this session"),
+                    format!(
+                        "currval of sequence \"{}\" is not yet defined in this session",
+                        local(name)
+                    ),
                 )
             })
     }
@@ -370,32 +361,37 @@ impl Draws {
         self.check_allowed()?;
         let again = self.again.first(name);
         let is_own = self.changes.sequences.made.contains_key(name);
-        let (draw, is_again) = self.changes.sequences.with_counter(counters, name, |counter| {
-            let sequence = &counter.sequence;
-            if !(sequence.minimum..=sequence.maximum).contains(&value) {
-                return Err(SqlError::new(
-                    code::OUT_OF_RANGE,
-                    format!(
-                        "setval: value {value} is out of bounds for sequence \"{name}\" ({}..{})",
-                        sequence.minimum, sequence.maximum
-                    ),
-                ));
-            }
-            let increment = if is_called { sequence.increment } else { 0 };
-            let next = i128::from(value) + i128::from(increment);
-            let (what, number) = (Drew::Set(next), counter.number);
-            let again = again.filter(|draw| draw.what == what);
-            let is_again = again.is_some_and(|draw| is_own || draw.counter == number);
-            // It was said before, and others may have drawn since.
-            if !is_again || is_own {
-                counter.next = next;
-            }
-            let draw = Draw {
-                counter: number,
-                what,
-            };
-            Ok((draw, is_again))
-        })?;
+        let (draw, is_again) = self
+            .changes
+            .sequences
+            .with_counter(counters, name, |counter| {
+                let sequence = &counter.sequence;
+                if !(sequence.minimum..=sequence.maximum).contains(&value) {
+                    return Err(SqlError::new(
+                        code::OUT_OF_RANGE,
+                        format!(
+                            "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
+                            local(name),
+                            sequence.minimum,
+                            sequence.maximum
+                        ),
+                    ));
+                }
+                let increment = if is_called { sequence.increment } else { 0 };
+                let next = i128::from(value) + i128::from(increment);
+                let (what, number) = (Drew::Set(next), counter.number);
+                let again = again.filter(|draw| draw.what == what);
+                let is_again = again.is_some_and(|draw| is_own || draw.counter == number);
+                // It was said before, and others may have drawn since.
+                if !is_again || is_own {
+                    counter.next = next;
+                }
+                let draw = Draw {
+                    counter: number,
+                    what,
+                };
+                Ok((draw, is_again))
+            })?;
         self.note(name, draw, is_again)
     }
 }

@@ -6,6 +6,7 @@ mod values;
 
 use crate::error::{SqlError, code};
 use crate::parse::SetConstraints;
+use crate::path::SearchPath;
 pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -43,7 +44,7 @@ const KNOWN: [(&str, &str); 41] = [
     ("max_identifier_length", "63"),
     ("max_index_keys", "16"),
     ("row_security", "on"),
-    ("search_path", "\"$user\", public"),
+    (SEARCH_PATH, USUAL_PATH),
     ("server_encoding", "UTF8"),
     ("server_version", "15.0"),
     ("server_version_num", "150000"),
@@ -56,6 +57,9 @@ const KNOWN: [(&str, &str); 41] = [
     ("xmloption", "content"),
 ];
 
+/// Where names are looked up that say no schema.
+const SEARCH_PATH: &str = "search_path";
+const USUAL_PATH: &str = "\"$user\", public";
 /// Whether transactions only read, if they do not say otherwise.
 const READ_ONLY: &str = "default_transaction_read_only";
 /// True if another program has the database open, and this process follows it.
@@ -126,6 +130,11 @@ struct SettingValues {
     /// `SET CONSTRAINTS`, until the transaction's end.
     constraints: ConstraintModes,
     limits: Limits,
+    path: Arc<SearchPath>,
+    /// The schema of the session's temporary tables, as soon as it has one.
+    temporary: Option<Arc<str>>,
+    /// A commit does something to one of them.
+    ends_at_commit: bool,
 }
 
 /// What each statement asks for, as the values say it.
@@ -143,7 +152,7 @@ impl SettingValues {
         self.set.get(name).or_else(|| self.initial.get(name))
     }
 
-    /// Reads the limits anew: a value was set.
+    /// Reads anew what statements ask for: a value was set.
     fn read_limits(&mut self) {
         let limit = |name: &str| {
             let limit = time::milliseconds(self.get(name)?).unwrap_or_default();
@@ -155,6 +164,12 @@ impl SettingValues {
             idle_in_transaction: limit(IDLE_IN_TRANSACTION),
             reads_only: self.get(READ_ONLY).is_some_and(|usual| usual == "on"),
         };
+        let path = self.get(SEARCH_PATH).map_or(USUAL_PATH, String::as_str);
+        let user = self.get(AUTHORIZATION).map_or("", String::as_str);
+        let path = SearchPath::of(path, user, self.temporary.clone());
+        if path != *self.path {
+            self.path = Arc::new(path);
+        }
     }
 
     /// Puts a value in the place of what there is, until the transaction's end or for good.
@@ -195,6 +210,7 @@ impl Settings {
     pub fn of_user(user: &str) -> Settings {
         let mut values = SettingValues::default();
         values.initial.insert(AUTHORIZATION, user.to_string());
+        values.read_limits();
         Settings {
             values: Some(Arc::new(values)),
             changed: Vec::new(),
@@ -376,6 +392,31 @@ impl Settings {
         values.before_local.clear();
         values.read_limits();
         names.into_iter().for_each(|name| self.note(name));
+    }
+
+    /// Where names are looked up that say no schema.
+    pub fn path(&self) -> &Arc<SearchPath> {
+        &self.values().path
+    }
+
+    /// The session has temporary tables, in a schema of this name; or none any more.
+    pub fn set_temporary(&mut self, schema: Option<Arc<str>>) {
+        let values = self.values_mut();
+        values.ends_at_commit &= schema.is_some();
+        values.temporary = schema;
+        values.read_limits();
+    }
+
+    /// A commit does something to a temporary table of the session.
+    pub fn end_at_commit(&mut self) {
+        self.values_mut().ends_at_commit = true;
+    }
+
+    /// The schema of the session's temporary tables, if a commit does something to one of them.
+    pub fn ending_at_commit(&self) -> Option<&str> {
+        let values = self.values();
+        let schema = values.temporary.as_deref();
+        schema.filter(|_| values.ends_at_commit)
     }
 
     /// When constraints are checked.

@@ -108,8 +108,9 @@ fn explain_reference(
     };
     error.detail = Some(match is_referenced {
         true => format!(
-            "Key {} is still referenced from table \"{table}\".",
-            key_text(&other, key.referenced.iter().copied(), values)
+            "Key {} is still referenced from table \"{}\".",
+            key_text(&other, key.referenced.iter().copied(), values),
+            relation.local()
         ),
         false => not_present((&relation, &other), key, values),
     });
@@ -123,7 +124,7 @@ fn not_present(
     format!(
         "Key {} is not present in table \"{}\".",
         key_text(relation, key.columns.iter().copied(), values),
-        other.name
+        other.local()
     )
 }
 

@@ -15,27 +15,56 @@ mod tests;
 mod views;
 
 pub(crate) use constraints::{
-    constraint_definition, constraints_of, index_definition, own_indexes, sequence_names,
-    serial_sequence,
+    constraint_definition, constraints_of, index_definition, own_indexes, own_indexes_on,
+    sequence_names, serial_sequence,
 };
 
 pub(crate) use descriptions::description;
 pub(crate) use indexes::index_names;
-pub(crate) use information_schema::relations;
+pub(crate) use information_schema::{constant_text, relations};
 pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
+use crate::path::{schema_of, schemas};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
+use std::collections::BTreeMap;
 
 /// Numbers of namespaces.
 const PG_CATALOG: u32 = 11;
 const PUBLIC: u32 = 2200;
 const INFORMATION_SCHEMA: u32 = 13_000;
+/// The first number of schemas that users made; of those that are there since tables are in them.
+const OF_USERS: u32 = 5 << 24;
+const IMPLIED: u32 = 6 << 24;
 /// The number of who owns everything.
 const OWNER: u32 = 10;
+
+/// The numbers of schemas by their names.
+///
+/// # Errors
+/// What cannot be read.
+fn schema_numbers(source: &dyn Source) -> Result<BTreeMap<String, u32>, SqlError> {
+    let mut numbers = BTreeMap::from([
+        ("pg_catalog".to_string(), PG_CATALOG),
+        ("public".to_string(), PUBLIC),
+        ("information_schema".to_string(), INFORMATION_SCHEMA),
+    ]);
+    for (at, (name, number)) in schemas(source)?.into_iter().enumerate() {
+        numbers.insert(
+            name,
+            number.map_or(IMPLIED + at as u32, |number| OF_USERS + number),
+        );
+    }
+    Ok(numbers)
+}
+
+/// The number of the schema of something, by the name under which that is kept.
+fn number_of_schema(numbers: &BTreeMap<String, u32>, kept: &str) -> u32 {
+    numbers.get(schema_of(kept)).copied().unwrap_or(PUBLIC)
+}
 
 fn text(text: &str) -> Value {
     Value::Text(text.to_string())
@@ -80,6 +109,7 @@ impl VirtualTable {
             alias: alias.to_string(),
             columns: columns.collect(),
             is_aside: false,
+            schema: Some(self.schema.to_string()),
             key: Vec::new(),
         }
     }

@@ -259,7 +259,7 @@ impl Answers<'_> {
                     field(body, code, value);
                 }
             }
-            if let Some(schema) = error.schema {
+            if let Some(schema) = &error.schema {
                 field(body, b's', schema);
             }
             if let Some(position) = error.position {

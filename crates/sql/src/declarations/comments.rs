@@ -3,7 +3,8 @@
 use super::{Writing, owners};
 use crate::define::name_of_sequence;
 use crate::error::SqlError;
-use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name, quoted};
+use crate::names::{COMMENT_OF_DATABASE, comment_name, comment_of_schema, quoted};
+use crate::path::{PUBLIC, beside, is_temporary, local, schema_of, schemas, written};
 use crate::plan::views::columns_of;
 use crate::relation::{Relation, kind, object};
 use crate::source::Source;
@@ -22,8 +23,11 @@ impl Writing<'_> {
         }
         let stored = |name: &str| object(source, kind::COMMENT, name);
         for (name, view) in views(source)? {
+            if is_temporary(schema_of(&name)) {
+                continue;
+            }
             let text = stored(&comment_name(kind::VIEW, &name, None))?;
-            self.comment(&name, &format!("VIEW {}", quoted(&name)), text.as_ref());
+            self.comment(&name, &format!("VIEW {}", written(&name)), text.as_ref());
             for column in columns_of(source, &view)? {
                 let text = stored(&comment_name(kind::VIEW, &name, Some(&column.name)))?;
                 self.comment(&name, &of_column(&name, &column.name), text.as_ref());
@@ -36,12 +40,15 @@ impl Writing<'_> {
             // A column's sequence is made with its table, and gets the name that it then would.
             let made = owned
                 .get(&*name)
-                .map(|owner| name_of_sequence(owner.0, owner.1));
-            let made = quoted(made.as_ref().unwrap_or(&name));
+                .map(|owner| beside(owner.0, &name_of_sequence(local(owner.0), owner.1)));
+            let made = written(made.as_ref().unwrap_or(&name));
             self.comment(&name, &format!("SEQUENCE {made}"), text.as_ref());
         }
-        let text = stored(COMMENT_OF_SCHEMA)?;
-        self.comment("public", "SCHEMA public", text.as_ref());
+        let schemas = schemas(source)?.into_iter().map(|(name, _)| name);
+        for name in [PUBLIC.to_string()].into_iter().chain(schemas) {
+            let text = stored(&comment_of_schema(&name))?;
+            self.comment(&name, &format!("SCHEMA {}", quoted(&name)), text.as_ref());
+        }
         if let Some(text) = stored(COMMENT_OF_DATABASE)? {
             let text = text.replace('\r', "\\r").replace('\n', "\\n");
             let sql = format!("-- the database's comment: {text}");
@@ -54,7 +61,7 @@ impl Writing<'_> {
         let (name, notes) = (&relation.name, &relation.notes);
         self.comment(
             name,
-            &format!("TABLE {}", quoted(name)),
+            &format!("TABLE {}", written(name)),
             notes.comment.as_ref(),
         );
         for column in &relation.columns {
@@ -63,10 +70,11 @@ impl Writing<'_> {
             self.comment(name, &of_column(name, &column.name), text);
         }
         for (index, text) in &notes.index_comments {
-            self.comment(name, &format!("INDEX {}", quoted(index)), Some(text));
+            let index = written(&beside(name, index));
+            self.comment(name, &format!("INDEX {index}"), Some(text));
         }
         for (constraint, text) in &notes.constraint_comments {
-            let on = format!("CONSTRAINT {} ON {}", quoted(constraint), quoted(name));
+            let on = format!("CONSTRAINT {} ON {}", quoted(constraint), written(name));
             self.comment(name, &on, Some(text));
         }
     }
@@ -80,5 +88,5 @@ impl Writing<'_> {
 }
 
 fn of_column(relation: &str, column: &str) -> String {
-    format!("COLUMN {}.{}", quoted(relation), quoted(column))
+    format!("COLUMN {}.{}", written(relation), quoted(column))
 }

@@ -4,9 +4,10 @@ use super::columns::{Declared, declared, default_of};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
-use super::create::{add_sequence, constraint_of, new_name};
+use super::create::{add_sequence, check_new_name, constraint_of};
 use super::drop_column::drop_column;
 use super::generated::generated_column;
+use super::materialized::not_a_table;
 use super::options::{check_storage, refuse};
 use super::retype::retype_column;
 use super::skipped;
@@ -15,7 +16,8 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
-use crate::names::{name_of, of_public};
+use crate::names::name_of;
+use crate::path::{SearchPath, beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::source::Source;
@@ -36,6 +38,7 @@ pub(super) fn table(
     tx: &mut dyn DefineTarget,
     alter: &AlterTable,
     user: &str,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     let AlterTable {
         name,
@@ -50,17 +53,20 @@ pub(super) fn table(
     } = alter;
     let other = location.is_some() || on_cluster.is_some() || table_type.is_some();
     refuse(WORD, &[(other, "a clause of another database system")])?;
-    let name = of_public(name)?;
+    let name = path.find(tx.view(), name)?;
     match Relation::named(tx.view(), &name) {
         Err(error) if error.code == code::UNKNOWN_TABLE && *if_exists => {
-            let message = format!("relation \"{name}\" does not exist, skipping");
+            let message = format!("relation \"{}\" does not exist, skipping", shown(&name));
             return Ok(skipped(WORD, "00000", message));
         }
         Err(error) => return Err(error),
+        Ok(relation) if relation.notes.materialized.is_some() => {
+            return Err(not_a_table(&relation));
+        }
         Ok(_) => {}
     }
     for operation in operations {
-        one(tx, &name, operation, user)?;
+        one(tx, &name, operation, (user, path))?;
     }
     Ok(Complete::of(Tag::plain(WORD)))
 }
@@ -81,7 +87,7 @@ fn one(
     tx: &mut dyn DefineTarget,
     table: &str,
     operation: &AlterTableOperation,
-    user: &str,
+    (user, path): (&str, &SearchPath),
 ) -> Result<(), SqlError> {
     let relation = Relation::named(tx.view(), table)?;
     match operation {
@@ -95,7 +101,7 @@ fn one(
             let is_there = relation.column(&name_of(&column_def.name)).is_ok();
             match is_there && *if_not_exists {
                 true => Ok(()),
-                false => add_column(tx, &relation, column_def),
+                false => add_column(tx, &relation, column_def, path),
             }
         }
         AlterTableOperation::DropColumn {
@@ -125,7 +131,12 @@ fn one(
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(to) | RenameTableNameKind::To(to)) = table_name;
-            let to = new_name(to)?;
+            // It stays in its schema, and the new name says none.
+            if to.0.len() > 1 {
+                return Err(SqlError::syntax("syntax error at or near \".\""));
+            }
+            let to = beside(table, &schema_name(to)?);
+            check_new_name(tx, &to)?;
             tx.rename_table(table, &to)?;
             let mut notes = relation.notes.clone();
             if !notes.hidden_key && notes.primary_name.is_none() {
@@ -138,7 +149,7 @@ fn one(
             constraint,
             // The rows are checked in any case.
             not_valid: _,
-        } => add_constraint(tx, &relation, &constraint_of(constraint)?),
+        } => add_constraint(tx, &relation, &constraint_of(constraint)?, path),
         AlterTableOperation::ValidateConstraint { name } => {
             let name = name_of(name);
             match relation.has_constraint(&name) {
@@ -174,6 +185,7 @@ fn add_column(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     column: &ColumnDef,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
     let mut column = declared(column)?;
     if relation.column(&column.name).is_ok() {
@@ -181,12 +193,13 @@ fn add_column(
             code::DUPLICATE_COLUMN,
             format!(
                 "column \"{}\" of relation \"{}\" already exists",
-                column.name, relation.name
+                column.name,
+                relation.local()
             ),
         ));
     }
     if let Some(expression) = column.generated.take() {
-        return add_generated(tx, relation, &column, &expression);
+        return add_generated(tx, relation, &column, &expression, path);
     }
     let source = tx.view();
     let is_empty = Source::count(source, relation.number)? == 0;
@@ -218,7 +231,7 @@ fn add_column(
     put_notes(tx, relation.number, &notes)?;
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        add_constraint(tx, &relation, constraint)?;
+        add_constraint(tx, &relation, constraint, path)?;
     }
     Ok(())
 }
@@ -228,6 +241,7 @@ fn add_generated(
     relation: &Relation,
     column: &Declared,
     expression: &Expr,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
     let schema = &relation.schema;
     let is_generated = |number| {
@@ -242,7 +256,7 @@ fn add_generated(
         spec: column.spec,
     });
     let is_own = |read| read == number || is_generated(read);
-    let made = generated_column(&relation.name, &columns, column, expression, &is_own)?;
+    let made = generated_column(relation.local(), &columns, column, expression, &is_own)?;
     tx.add_generated(relation.number, &[made])?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);
@@ -255,7 +269,7 @@ fn add_generated(
     }
     for constraint in &column.constraints {
         let relation = Relation::numbered(tx.view(), relation.number)?;
-        add_constraint(tx, &relation, constraint)?;
+        add_constraint(tx, &relation, constraint, path)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
 use crate::indexed::key_names;
-use crate::names::of_public;
+use crate::path::SearchPath;
 use crate::relation::Relation;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
@@ -51,8 +51,13 @@ impl RowsWork {
     ///
     /// # Errors
     /// What is wrong with the statement.
-    pub fn of(tx: &dyn DefineTarget, statement: &Statement) -> Result<Option<Self>, SqlError> {
-        let (index, rule) = (index_to_build(tx, statement)?, rule_to_meet(tx, statement)?);
+    pub fn of(
+        tx: &dyn DefineTarget,
+        statement: &Statement,
+        path: &SearchPath,
+    ) -> Result<Option<Self>, SqlError> {
+        let index = index_to_build(tx, statement, path)?;
+        let rule = rule_to_meet(tx, statement, path)?;
         let tables = (index.as_ref().map(|(table, _)| *table), rule.as_ref());
         let table = tables.0.or(tables.1.map(|(table, _)| *table));
         Ok(table.map(|table| RowsWork {
@@ -70,9 +75,10 @@ impl RowsWork {
 fn index_to_build(
     tx: &dyn DefineTarget,
     statement: &Statement,
+    path: &SearchPath,
 ) -> Result<Option<(u16, IndexToMake)>, SqlError> {
     match statement {
-        Statement::CreateIndex(create) => Ok(match new_index(tx, create)? {
+        Statement::CreateIndex(create) => Ok(match new_index(tx, create, path)? {
             NewIndex::There(_) => None,
             NewIndex::New(new) => Some((new.0.number, new.1)),
         }),
@@ -81,7 +87,7 @@ fn index_to_build(
             else {
                 return Ok(None);
             };
-            let relation = Relation::named(tx.view(), &of_public(&alter.name)?)?;
+            let relation = Relation::named(tx.view(), &path.find(tx.view(), &alter.name)?)?;
             let constraint = constraint_of(constraint)?;
             check_may_have(&relation, &constraint)?;
             let index = index_of_constraint(tx, &relation, &constraint)?;

@@ -6,12 +6,15 @@ use super::constraint::notes_of_column;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::comment_name;
+use crate::names::{COMMENT_OF_DATABASE, comment_name, comment_of_schema};
 use crate::parse::comment::{Comment, Commented};
+use crate::path::{has_schema, local, unknown_schema};
 use crate::plan::views::columns_of;
 use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_object};
 use crate::result::{Complete, Tag};
+use crate::rights::{Access, Rights};
 use crate::views::view_named;
+use sqlparser::ast::ObjectName;
 
 /// Takes away the comments of a view or a sequence, which is dropped.
 pub(super) fn forget(
@@ -31,13 +34,16 @@ pub(super) fn forget(
 
 impl Comment {
     /// The table or view whose definition it changes.
-    pub(super) fn relation(&self) -> Option<&str> {
+    pub(super) fn relation(&self) -> Option<&ObjectName> {
         match &self.on {
             Commented::Table(name) | Commented::Column(name, _) | Commented::View(name) => {
                 Some(name)
             }
             Commented::Constraint { table, .. } => Some(table),
-            Commented::Index(_) | Commented::Sequence(_) | Commented::Whole(_) => None,
+            Commented::Index(_)
+            | Commented::Sequence(_)
+            | Commented::Schema(_)
+            | Commented::Database => None,
         }
     }
 
@@ -54,15 +60,17 @@ impl Comment {
 pub(super) fn run(
     tx: &mut dyn DefineTarget,
     comment: &Comment,
-    may_define: impl Fn(&str) -> Result<(), SqlError>,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
     let text = comment.text.clone();
+    let find = |name: &ObjectName| rights.path().find(tx.view(), name);
     match &comment.on {
         Commented::Table(name) => {
-            let relation = table_of(tx, name)?;
+            let relation = table_of(tx, &find(name)?)?;
             change(tx, &relation, |notes| notes.comment = text)?;
         }
         Commented::Column(name, column) => {
+            let name = &find(name)?;
             if let Some(view) = view_named(tx.view(), name)? {
                 let columns = columns_of(tx.view(), &view)?;
                 if !columns.iter().any(|there| there.name == *column) {
@@ -78,11 +86,14 @@ pub(super) fn run(
             }
         }
         Commented::Constraint { name, table } => {
-            let relation = table_of(tx, table)?;
+            let relation = table_of(tx, &find(table)?)?;
             if !relation.has_constraint(name) {
                 return Err(SqlError::new(
                     code::UNKNOWN_OBJECT,
-                    format!("constraint \"{name}\" for table \"{table}\" does not exist"),
+                    format!(
+                        "constraint \"{name}\" for table \"{}\" does not exist",
+                        relation.local()
+                    ),
                 ));
             }
             change(tx, &relation, |notes| {
@@ -91,28 +102,37 @@ pub(super) fn run(
         }
         Commented::Index(name) => {
             let source = tx.view();
-            let Some((number, _)) = super::drop::index_named(source, name) else {
-                return Err(SqlError::unknown_table(name));
+            let name = find(name)?;
+            let Some((number, _)) = super::drop::index_named(source, &name) else {
+                return Err(SqlError::unknown_table(&name));
             };
             let relation = Relation::numbered(source, number)?;
-            may_define(&relation.name)?;
+            rights.check(&relation.name, Access::Define)?;
             change(tx, &relation, |notes| {
-                put_in(&mut notes.index_comments, name, text);
+                put_in(&mut notes.index_comments, local(&name), text);
             })?;
         }
         Commented::View(name) => {
+            let name = &find(name)?;
             if view_named(tx.view(), name)?.is_none() {
                 return Err(other_kind(tx, name, "a view"));
             }
             put(tx, &comment_name(kind::VIEW, name, None), text)?;
         }
         Commented::Sequence(name) => {
+            let name = &find(name)?;
             if object(tx.view(), kind::SEQUENCE, name)?.is_none() {
                 return Err(other_kind(tx, name, "a sequence"));
             }
             put(tx, &comment_name(kind::SEQUENCE, name, None), text)?;
         }
-        Commented::Whole(name) => put(tx, name, text)?,
+        Commented::Schema(schema) => {
+            if !has_schema(tx.view(), schema)? {
+                return Err(unknown_schema(schema));
+            }
+            put(tx, &comment_of_schema(schema), text)?;
+        }
+        Commented::Database => put(tx, COMMENT_OF_DATABASE, text)?,
     }
     Ok(Complete::of(Tag::plain("COMMENT")))
 }
@@ -122,7 +142,7 @@ fn table_of(tx: &dyn DefineTarget, name: &str) -> Result<Relation, SqlError> {
     match view_named(source, name)? {
         Some(_) => Err(SqlError::new(
             code::WRONG_OBJECT_TYPE,
-            format!("\"{name}\" is not a table"),
+            format!("\"{}\" is not a table", local(name)),
         )),
         None => Relation::named(source, name),
     }
@@ -130,7 +150,10 @@ fn table_of(tx: &dyn DefineTarget, name: &str) -> Result<Relation, SqlError> {
 
 fn other_kind(tx: &dyn DefineTarget, name: &str, what: &str) -> SqlError {
     match tx.view().table_named(name) {
-        Some(_) => SqlError::new(code::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {what}")),
+        Some(_) => {
+            let text = format!("\"{}\" is not {what}", local(name));
+            SqlError::new(code::WRONG_OBJECT_TYPE, text)
+        }
         None => SqlError::unknown_table(name),
     }
 }
@@ -138,7 +161,10 @@ fn other_kind(tx: &dyn DefineTarget, name: &str, what: &str) -> SqlError {
 fn unknown_column(table: &str, column: &str) -> SqlError {
     SqlError::new(
         code::UNKNOWN_COLUMN,
-        format!("column \"{column}\" of relation \"{table}\" does not exist"),
+        format!(
+            "column \"{column}\" of relation \"{}\" does not exist",
+            local(table)
+        ),
     )
 }
 

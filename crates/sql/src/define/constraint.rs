@@ -13,6 +13,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::indexed::key_names;
 use crate::names::full_match_of;
+use crate::path::{SearchPath, written};
 use crate::relation::{ColumnNotes, Relation};
 use crate::source::Source;
 use sardonyx::schema::{IndexDefinition, IndexKind, ValueRef};
@@ -39,7 +40,7 @@ pub(super) fn check_may_have(relation: &Relation, constraint: &Constraint) -> Re
             code::INVALID_TABLE_DEFINITION,
             format!(
                 "multiple primary keys for table \"{}\" are not allowed",
-                relation.name
+                relation.local()
             ),
         )),
     }
@@ -53,6 +54,7 @@ pub(super) fn add_constraint(
     tx: &mut dyn DefineTarget,
     relation: &Relation,
     constraint: &Constraint,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
     check_may_have(relation, constraint)?;
     match constraint {
@@ -62,7 +64,7 @@ pub(super) fn add_constraint(
         Constraint::Unique { name, columns } => {
             add_key(tx, relation, name.as_ref(), columns, false)
         }
-        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint),
+        Constraint::Foreign { .. } => add_foreign(tx, &relation.name, constraint, path),
         Constraint::Check { name, condition } => {
             let name = name_of_check(relation, name.as_ref(), condition);
             let condition = check_of(relation, condition)?;
@@ -88,7 +90,7 @@ pub(super) fn name_of_check(
     let known: Vec<&str> = known.collect();
     let column = only_column(&condition.to_string(), &known);
     let columns = column.as_slice();
-    chosen(given, &relation.name, columns, "check", |name| {
+    chosen(given, relation.local(), columns, "check", |name| {
         relation.has_constraint(name)
     })
 }
@@ -97,7 +99,7 @@ pub(super) fn name_of_check(
 pub(super) fn check_violated(relation: &Relation, name: &str) -> SqlError {
     let message = format!(
         "check constraint \"{name}\" of relation \"{}\" is violated by some row",
-        relation.name
+        relation.local()
     );
     let error = SqlError::new(code::CHECK, message);
     error.of_table(&relation.name).of_constraint(name)
@@ -107,7 +109,7 @@ pub(super) fn check_violated(relation: &Relation, name: &str) -> SqlError {
 pub(super) fn contains_nulls(relation: &Relation, column: &str) -> SqlError {
     let message = format!(
         "column \"{column}\" of relation \"{}\" contains null values",
-        relation.name
+        relation.local()
     );
     let error = SqlError::new(code::NOT_NULL, message);
     error.of_table(&relation.name).of_column(column)
@@ -336,7 +338,7 @@ fn needed(error: SqlError, relation: &Relation, name: &str) -> SqlError {
             code::DEPENDENT_OBJECTS,
             format!(
                 "cannot drop constraint {name} on table {} because other objects depend on it",
-                relation.name
+                written(&relation.name)
             ),
         )
         .detail(error.message.clone())
@@ -350,7 +352,7 @@ pub(super) fn no_constraint(relation: &Relation, name: &str) -> SqlError {
         code::UNKNOWN_OBJECT,
         format!(
             "constraint \"{name}\" of relation \"{}\" does not exist",
-            relation.name
+            relation.local()
         ),
     )
 }

@@ -3,6 +3,7 @@
 use super::columns::{Constraint, Declared, check, check_primary, check_unique, declared, foreign};
 use super::generated::generated_column;
 use super::keys::key_columns;
+use super::made_of::is_unsaid;
 use super::naming::{chosen, only_column};
 use super::options::check_table;
 use super::reference::add_foreign;
@@ -11,45 +12,55 @@ use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::{NamedColumn, declared_check};
-use crate::names::{name_of, of_public};
-use crate::relation::{
-    ROW_NUMBER, Relation, TableNotes, is_own, kind, object, printed, put_object,
-};
+use crate::names::name_of;
+use crate::path::{PUBLIC, SearchPath, beside, is_temporary, is_there, local, schema_of, split};
+use crate::relation::{ROW_NUMBER, Relation, TableNotes, is_own, kind, printed, put_object};
 use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::temporary::OnCommit;
 use crate::types::SqlType;
 use sardonyx::Error;
 use sardonyx::schema::{self, DeclaredDefault, IntoSchema, KeyPart, Schema, Type, Value};
 use sardonyx_rows::TableError;
 use sqlparser::ast::{self, CreateTable, ObjectName, TableConstraint};
 
-/// The name of a new table.
-pub(super) fn new_name(name: &ObjectName) -> Result<String, SqlError> {
-    let name = of_public(name)?;
+/// The name under which something new is kept.
+///
+/// # Errors
+/// Those of [`SearchPath::new_name`]; `42P16` for a name of the database's own.
+pub(super) fn new_name(
+    tx: &dyn DefineTarget,
+    name: &ObjectName,
+    path: &SearchPath,
+    temporary: bool,
+) -> Result<String, SqlError> {
+    let name = path.new_name(tx.view(), name, temporary)?;
     check_not_own(&name)?;
     Ok(name)
 }
 
 fn check_not_own(name: &str) -> Result<(), SqlError> {
-    match is_own(name) {
+    match is_own(name) || is_own(local(name)) {
         true => Err(SqlError::new(
             code::INVALID_TABLE_DEFINITION,
-            format!("the name \"{name}\" is one of the database's own"),
+            format!("the name \"{}\" is one of the database's own", local(name)),
         )),
         false => Ok(()),
     }
 }
 
-/// Whether there is a table, view, index or sequence of a name.
+/// Whether there is a table, view, index or sequence that is kept under a name. A name of `public` with a point may be of
+/// one that was there before there were schemas.
 ///
 /// # Errors
 /// What cannot be read.
 pub(super) fn is_taken(tx: &dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     let source = tx.view();
-    let is_sequence = object(source, kind::SEQUENCE, name)?.is_some();
-    Ok(source.table_named(name).is_some()
-        || is_sequence
-        || object(source, kind::VIEW, name)?.is_some()
-        || super::drop::index_named(source, name).is_some())
+    let is_old = |name: &str| match split(name) {
+        (PUBLIC, local) if local != name => is_there(source, local),
+        _ => Ok(false),
+    };
+    Ok(is_there(source, name)? || is_old(name)?)
 }
 
 /// Checks that a table may have a name.
@@ -67,7 +78,7 @@ pub(crate) fn check_new_name(tx: &dyn DefineTarget, name: &str) -> Result<(), Sq
 pub(super) fn exists(name: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_TABLE,
-        format!("relation \"{name}\" already exists"),
+        format!("relation \"{}\" already exists", local(name)),
     )
 }
 
@@ -75,21 +86,44 @@ pub(super) fn exists(name: &str) -> SqlError {
 ///
 /// # Errors
 /// What is wrong with it; what the engine says.
-pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<Complete, SqlError> {
+pub(super) fn table(
+    tx: &mut dyn DefineTarget,
+    create: &CreateTable,
+    rights: &Rights,
+) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE TABLE";
     check_table(create)?;
-    let name = new_name(&create.name)?;
+    let path = rights.path();
+    let name = new_name(tx, &create.name, path, create.temporary)?;
+    let on_commit = OnCommit::of(create.on_commit.as_ref());
+    if create.on_commit.is_some() && !is_temporary(schema_of(&name)) {
+        return Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            "ON COMMIT can only be used on temporary tables",
+        ));
+    }
     if is_taken(tx, &name)? {
         return match create.if_not_exists {
             true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
+                let message = format!("relation \"{}\" already exists, skipping", local(&name));
                 Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
             }
             false => Err(exists(&name)),
         };
     }
+    let like = super::like::with_columns(tx, create, rights)?;
+    let (create, models) = match &like {
+        Some((create, models)) => (create, models.as_slice()),
+        None => (create, &[][..]),
+    };
     let mut columns = Vec::with_capacity(create.columns.len());
     for column in &create.columns {
+        if is_unsaid(&column.data_type) {
+            return Err(SqlError::syntax(format!(
+                "column \"{}\" has no type",
+                name_of(&column.name)
+            )));
+        }
         columns.push(declared(column)?);
     }
     let mut constraints: Vec<Constraint> = Vec::new();
@@ -101,9 +135,10 @@ pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<C
     }
     let mut notes = TableNotes {
         table: name.clone(),
+        on_commit,
         ..TableNotes::default()
     };
-    let schema = schema_of(tx, &name, &mut columns, &constraints, &mut notes)?;
+    let schema = engine_schema(tx, &name, &mut columns, &constraints, &mut notes)?;
     let schema = schema.into_schema(&name, &|_| None);
     let schema = schema.map_err(|source| {
         Error::from(TableError::Schema {
@@ -120,9 +155,10 @@ pub(super) fn table(tx: &mut dyn DefineTarget, create: &CreateTable) -> Result<C
     put_notes(tx, number, &notes)?;
     for constraint in &constraints {
         if let Constraint::Foreign { .. } = constraint {
-            add_foreign(tx, &name, constraint)?;
+            add_foreign(tx, &name, constraint, path)?;
         }
     }
+    super::like::finish(tx, number, models)?;
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
@@ -173,13 +209,14 @@ pub(super) fn add_sequence(
     if let Some(sequence) = &column.sequence {
         tx.check_sequences()?;
         let name = free_name(tx, table, &[&column.name], "seq", &[])?;
+        let name = beside(table, &name);
         put_object(tx, kind::SEQUENCE, &name, &printed(sequence)?)?;
         column.notes.sequence = Some(name);
     }
     Ok(())
 }
 
-/// A name, made of a table and its columns, that nothing has yet.
+/// A name, made of a table and its columns, that nothing in the table's schema has yet.
 pub(super) fn free_name(
     tx: &dyn DefineTarget,
     table: &str,
@@ -188,9 +225,9 @@ pub(super) fn free_name(
     taken: &[String],
 ) -> Result<String, SqlError> {
     let mut failed = None;
-    let name = chosen(None, table, columns, suffix, |name| {
+    let name = chosen(None, local(table), columns, suffix, |name| {
         taken.iter().any(|there| there == name)
-            || is_taken(tx, name).unwrap_or_else(|error| {
+            || is_taken(tx, &beside(table, name)).unwrap_or_else(|error| {
                 failed = Some(error);
                 false
             })
@@ -232,7 +269,7 @@ pub(super) fn constraint_of(constraint: &TableConstraint) -> Result<Constraint, 
 }
 
 /// The engine's schema of a table.
-fn schema_of(
+fn engine_schema(
     tx: &dyn DefineTarget,
     table: &str,
     columns: &mut [Declared],
@@ -245,7 +282,10 @@ fn schema_of(
             if primary.replace(key).is_some() {
                 return Err(SqlError::new(
                     code::INVALID_TABLE_DEFINITION,
-                    format!("multiple primary keys for table \"{table}\" are not allowed"),
+                    format!(
+                        "multiple primary keys for table \"{}\" are not allowed",
+                        local(table)
+                    ),
                 ));
             }
             notes.primary_name.clone_from(name);
@@ -324,7 +364,8 @@ fn schema_of(
             Constraint::Check { name, condition } => {
                 let known: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
                 let column = only_column(&condition.to_string(), &known);
-                let name = chosen(name.as_ref(), table, column.as_slice(), "check", |name| {
+                let of = local(table);
+                let name = chosen(name.as_ref(), of, column.as_slice(), "check", |name| {
                     taken.iter().any(|there| there == name)
                 });
                 taken.push(name.clone());
@@ -396,6 +437,9 @@ pub(super) fn key_parts(
 pub(super) fn constraint_exists(name: &str, table: &str) -> SqlError {
     SqlError::new(
         code::DUPLICATE_OBJECT,
-        format!("constraint \"{name}\" for relation \"{table}\" already exists"),
+        format!(
+            "constraint \"{name}\" for relation \"{}\" already exists",
+            local(table)
+        ),
     )
 }

@@ -3,12 +3,16 @@
 use super::comment::forget;
 use super::constraint::drop_constraint;
 use super::index::forget_index;
+use super::materialized::{not_a_table, to_drop};
 use super::options::refuse;
 use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{of_public, quoted};
+use crate::names::qualified;
+use crate::path::{
+    SearchPath, has_schema, is_of_catalogue, local, schema_of, split, unknown_schema, written,
+};
 use crate::relation::{Relation, delete_object, is_own, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
@@ -20,13 +24,15 @@ use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption
 /// The table that has an index of a name, and whether it is the primary key's.
 pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
     let definitions = source.definitions().iter().enumerate();
-    let mut tables = definitions.filter(|(_, definition)| !is_own(&definition.name));
+    let (of, name) = split(name);
+    let mut tables = definitions
+        .filter(|(_, definition)| !is_own(&definition.name) && schema_of(&definition.name) == of);
     tables.find_map(|(number, definition)| {
         let schema = source.schema(number as u16)?;
         if schema.indexes.iter().any(|index| index.name == name) {
             return Some((number as u16, false));
         }
-        if name.strip_suffix("_pkey") != Some(&definition.name) {
+        if name.strip_suffix("_pkey") != Some(local(&definition.name)) {
             return None;
         }
         let relation = Relation::numbered(source, number as u16).ok()?;
@@ -35,32 +41,83 @@ pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)
     })
 }
 
-/// `DROP TABLE`.
+/// `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
 /// # Errors
 /// `42P01` if there is no such table, `2BP01` if others refer to it.
 pub(super) fn tables(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
+    (if_exists, cascade): (bool, bool),
+    is_materialized: bool,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
-    const WORD: &str = "DROP TABLE";
-    let mut complete = Complete::of(Tag::plain(WORD));
+    let word = match is_materialized {
+        true => "DROP MATERIALIZED VIEW",
+        false => "DROP TABLE",
+    };
+    let mut complete = Complete::of(Tag::plain(word));
     let mut relations = Vec::with_capacity(names.len());
     for name in names {
-        let name = of_public(name)?;
-        match Relation::named(tx.view(), &name) {
-            Ok(relation) => relations.push(relation),
-            Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
-                let message = format!("table \"{name}\" does not exist, skipping");
-                complete
-                    .notices
-                    .extend(skipped(WORD, "00000", message).notices);
-            }
-            Err(error) => return Err(error),
-        }
+        let Some(name) = in_schema(tx, name, path, (word, if_exists), &mut complete)? else {
+            continue;
+        };
+        let wanted = (word, if_exists, is_materialized);
+        relations.extend(to_drop(tx, &name, wanted, &mut complete)?);
     }
+    drop_all(tx, relations, cascade)?;
+    Ok(complete)
+}
+
+/// The name under which something is kept that is to be dropped. None if there is no such schema, and that may be so.
+///
+/// # Errors
+/// `3F000` if there is none and that may not be so.
+pub(super) fn in_schema(
+    tx: &dyn DefineTarget,
+    name: &ObjectName,
+    path: &SearchPath,
+    (word, if_exists): (&'static str, bool),
+    complete: &mut Complete,
+) -> Result<Option<String>, SqlError> {
+    let source = tx.view();
+    let found = path.find(source, name)?;
+    let schema = schema_of(&found);
+    let is_qualified = qualified(name)?.0.is_some();
+    if is_qualified && !is_of_catalogue(schema) && !has_schema(source, schema)? {
+        let error = unknown_schema(schema);
+        if !if_exists {
+            return Err(error);
+        }
+        let message = format!("{}, skipping", error.message);
+        complete
+            .notices
+            .extend(skipped(word, "00000", message).notices);
+        return Ok(None);
+    }
+    Ok(Some(found))
+}
+
+/// Drops tables as `CASCADE` does.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn drop_kept(
+    tx: &mut dyn DefineTarget,
+    relations: Vec<Relation>,
+) -> Result<(), SqlError> {
+    drop_all(tx, relations, true)
+}
+
+/// Drops tables, with the references among them, and, with `cascade`, those of others to them.
+///
+/// # Errors
+/// `2BP01` if others refer to them.
+pub(super) fn drop_all(
+    tx: &mut dyn DefineTarget,
+    relations: Vec<Relation>,
+    cascade: bool,
+) -> Result<(), SqlError> {
     // References among those that go, and, if it is said, of others to them.
     let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
     let all = 0..tx.view().definitions().len() as u16;
@@ -77,7 +134,7 @@ pub(super) fn tables(
             } else if goes && other != key.table {
                 let by = Relation::numbered(tx.view(), other)?.name;
                 let on = Relation::numbered(tx.view(), key.table)?.name;
-                let (key, by, on) = (&key.name, quoted(&by), quoted(&on));
+                let (key, by, on) = (&key.name, written(&by), written(&on));
                 depend.push(format!(
                     "constraint {key} on table {by} depends on table {on}"
                 ));
@@ -88,7 +145,7 @@ pub(super) fn tables(
         let what = match relations.as_slice() {
             [one] => format!(
                 "cannot drop table {} because other objects depend on it",
-                quoted(&one.name)
+                written(&one.name)
             ),
             _ => "cannot drop desired object(s) because other objects depend on them".into(),
         };
@@ -106,7 +163,7 @@ pub(super) fn tables(
             }
         }
     }
-    Ok(complete)
+    Ok(())
 }
 
 /// `DROP INDEX`.
@@ -122,9 +179,13 @@ pub(super) fn indexes(
     const WORD: &str = "DROP INDEX";
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
-        let name = of_public(name)?;
+        let Some(kept) = in_schema(tx, name, rights.path(), (WORD, if_exists), &mut complete)?
+        else {
+            continue;
+        };
+        let name = local(&kept).to_string();
         let source = tx.view();
-        let Some((number, is_primary)) = index_named(source, &name) else {
+        let Some((number, is_primary)) = index_named(source, &kept) else {
             if if_exists {
                 let message = format!("index \"{name}\" does not exist, skipping");
                 complete
@@ -148,7 +209,7 @@ pub(super) fn indexes(
                 code::DEPENDENT_OBJECTS,
                 format!(
                     "cannot drop index {name} because constraint {name} on table {} requires it",
-                    relation.name
+                    relation.local()
                 ),
             )
             .hint("You can drop the constraint instead: ALTER TABLE … DROP CONSTRAINT."));
@@ -170,11 +231,14 @@ pub(super) fn sequences(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP SEQUENCE";
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
-        let name = of_public(name)?;
+        let Some(name) = in_schema(tx, name, path, (WORD, if_exists), &mut complete)? else {
+            continue;
+        };
         let source = tx.view();
         for number in 0..source.definitions().len() as u16 {
             let Ok(relation) = Relation::numbered(source, number) else {
@@ -185,8 +249,9 @@ pub(super) fn sequences(
                 return Err(SqlError::new(
                     code::DEPENDENT_OBJECTS,
                     format!(
-                        "cannot drop sequence {name} because table {} draws from it",
-                        relation.name
+                        "cannot drop sequence {} because table {} draws from it",
+                        written(&name),
+                        written(&relation.name)
                     ),
                 ));
             }
@@ -196,7 +261,7 @@ pub(super) fn sequences(
             if !if_exists {
                 return Err(SqlError::unknown_table(&name));
             }
-            let message = format!("sequence \"{name}\" does not exist, skipping");
+            let message = format!("sequence \"{}\" does not exist, skipping", local(&name));
             complete
                 .notices
                 .extend(skipped(WORD, "00000", message).notices);
@@ -230,8 +295,15 @@ pub(super) fn truncate(
     )?;
     let mut relations: Vec<Relation> = Vec::new();
     for target in table_names {
-        let name = of_public(&target.name)?;
+        let (path, word) = (rights.path(), ("TRUNCATE TABLE", false));
+        let mut notices = Complete::of(Tag::plain(word.0));
+        let Some(name) = in_schema(tx, &target.name, path, word, &mut notices)? else {
+            continue;
+        };
         let relation = Relation::named(tx.view(), &name)?;
+        if relation.notes.materialized.is_some() {
+            return Err(not_a_table(&relation));
+        }
         if !relations
             .iter()
             .any(|there| there.number == relation.number)
@@ -276,9 +348,14 @@ fn not_emptied(error: sardonyx::Error, table: &str) -> SqlError {
         _ => return error.into(),
     };
     SqlError::unsupported("cannot truncate a table referenced in a foreign key constraint")
-        .detail(format!("Table \"{by}\" references \"{table}\"."))
+        .detail(format!(
+            "Table \"{}\" references \"{}\".",
+            local(&by),
+            local(table)
+        ))
         .hint(format!(
-            "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
+            "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+            local(&by)
         ))
 }
 

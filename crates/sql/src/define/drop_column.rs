@@ -8,7 +8,8 @@ use super::index::forget_index;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{is_full_match, quoted};
+use crate::names::is_full_match;
+use crate::path::written;
 use crate::relation::{Relation, delete_object, kind};
 use crate::source::Source;
 use sardonyx::schema::KeyPart;
@@ -115,8 +116,8 @@ fn check_unreferenced(
                 depend.push(format!(
                     "constraint {} on table {} depends on column {name} of table {}",
                     key.name,
-                    quoted(&by),
-                    quoted(&relation.name)
+                    written(&by),
+                    written(&relation.name)
                 ));
             }
         }
@@ -128,7 +129,7 @@ fn check_unreferenced(
         code::DEPENDENT_OBJECTS,
         format!(
             "cannot drop column {name} of table {} because other objects depend on it",
-            quoted(&relation.name)
+            written(&relation.name)
         ),
     )
     .detail(depend.join("\n"))

@@ -14,8 +14,9 @@ use crate::expression::Use;
 use crate::indexed::{
     KeyName, index_expression, key_name, seen_key, shown_condition, shown_generated, wrapped,
 };
-use crate::names::{name_of, of_public};
+use crate::names::{name_of, qualified};
 use crate::parse::parse_expression;
+use crate::path::{SearchPath, beside};
 use crate::plan::output::name_of_expression;
 use crate::relation::{Relation, TableNotes};
 use crate::result::{Complete, Tag};
@@ -52,8 +53,12 @@ pub(super) enum NewIndex {
 ///
 /// # Errors
 /// What is wrong with it; `23505` if rows have one key.
-pub(super) fn index(tx: &mut dyn DefineTarget, create: &CreateIndex) -> Result<Complete, SqlError> {
-    let (relation, index) = match new_index(tx, create)? {
+pub(super) fn index(
+    tx: &mut dyn DefineTarget,
+    create: &CreateIndex,
+    path: &SearchPath,
+) -> Result<Complete, SqlError> {
+    let (relation, index) = match new_index(tx, create, path)? {
         NewIndex::There(complete) => return Ok(complete),
         NewIndex::New(new) => *new,
     };
@@ -102,7 +107,11 @@ pub(super) fn forget_index(notes: &mut TableNotes, name: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<NewIndex, SqlError> {
+pub(super) fn new_index(
+    tx: &dyn DefineTarget,
+    create: &CreateIndex,
+    path: &SearchPath,
+) -> Result<NewIndex, SqlError> {
     let CreateIndex {
         name: _,
         table_name: _,
@@ -134,24 +143,25 @@ pub(super) fn new_index(tx: &dyn DefineTarget, create: &CreateIndex) -> Result<N
     ];
     refuse(WORD, &asked)?;
     with.iter().try_for_each(check_index_storage)?;
-    let relation = Relation::named(tx.view(), &of_public(&create.table_name)?)?;
+    let relation = Relation::named(tx.view(), &path.find(tx.view(), &create.table_name)?)?;
     let elements = key_elements(&create.columns)?;
     let name = match &create.name {
-        Some(name) => of_public(name)?,
+        // It is in its table's schema, whatever it says.
+        Some(name) => qualified(name)?.1,
         None => {
             let parts: Vec<String> = elements.iter().map(name_of_element).collect();
             let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
             free_name(tx, &relation.name, &parts, "idx", &[])?
         }
     };
-    if is_taken(tx, &name)? {
+    if is_taken(tx, &beside(&relation.name, &name))? {
         return match create.if_not_exists {
             true => {
                 let message = format!("relation \"{name}\" already exists, skipping");
                 let there = skipped(WORD, code::DUPLICATE_TABLE, message);
                 Ok(NewIndex::There(there))
             }
-            false => Err(exists(&name)),
+            false => Err(exists(&beside(&relation.name, &name))),
         };
     }
     let written = WrittenIndex {

@@ -12,30 +12,39 @@ mod drop_column;
 mod generated;
 mod index;
 mod keys;
+mod like;
+mod made_of;
+mod materialized;
 mod naming;
 mod options;
 mod procedure;
 mod reference;
 mod retype;
 mod rule;
+mod schema;
 mod sequence;
 mod view;
 
 pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
-pub(crate) use drop::index_named;
+use create::new_name;
+pub(crate) use drop::{drop_kept, index_named};
 pub(crate) use index::IndexToMake;
+pub(crate) use made_of::{is_of_query, run as run_of_query};
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
+pub(crate) use schema::drop_schema;
+pub(crate) use view::keep_whole;
 
 use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
-use crate::names::of_public;
+use crate::path::SearchPath;
 use crate::prepared::Prepared;
+use crate::relation::{kind, object};
 use crate::result::{Complete, Notice, Tag};
-use crate::rights::Access;
+use crate::rights::{Access, Rights};
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sqlparser::ast::{
@@ -54,38 +63,42 @@ pub(crate) fn run(
     sequences: &mut SequenceChanges,
     user: &str,
 ) -> Result<Complete, SqlError> {
-    check(prepared)?;
+    check(tx.view(), prepared)?;
     check_keyspace(tx.view(), database, prepared)?;
     if let Some(definition) = prepared.definition() {
-        return procedure::create(tx, definition, prepared.rights());
+        return procedure::create(tx, definition, &prepared.rights());
     }
     if let Some(comment) = prepared.comment() {
-        let rights = prepared.rights();
-        return comment::run(tx, comment, |table| rights.check(table, Access::Define));
+        return comment::run(tx, comment, &prepared.rights());
     }
     let Some(statement) = prepared.statement() else {
         return Err(SqlError::syntax("there is nothing to define"));
     };
+    let rights = prepared.rights();
+    let path = rights.path();
+    if prepared.makes_temporary() {
+        check_temporary(tx, database, path)?;
+    }
     let mut complete = match statement {
         Statement::DropProcedure {
             if_exists,
             proc_desc,
             ..
         } => procedure::drop(tx, proc_desc, *if_exists)?,
-        Statement::CreateTable(create) => create::table(tx, create)?,
-        Statement::CreateView(create) => view::create(tx, create, prepared.rights())?,
-        Statement::CreateIndex(create) => index::index(tx, create)?,
+        Statement::CreateTable(create) => create::table(tx, create, &rights)?,
+        Statement::CreateView(create) => view::create(tx, create, &rights)?,
+        Statement::CreateIndex(create) => index::index(tx, create, path)?,
         Statement::CreateSequence {
             temporary,
             if_not_exists,
             name,
             sequence_options,
         } => {
-            options::refuse("CREATE SEQUENCE", &[(*temporary, "TEMPORARY")])?;
-            sequence::create(tx, name, *if_not_exists, sequence_options)?
+            let name = new_name(tx, name, path, *temporary)?;
+            sequence::create(tx, &name, *if_not_exists, sequence_options)?
         }
-        Statement::AlterTable(alter) => alter::table(tx, alter, user)?,
-        Statement::Truncate(truncate) => drop::truncate(tx, truncate, prepared.rights())?,
+        Statement::AlterTable(alter) => alter::table(tx, alter, user, path)?,
+        Statement::Truncate(truncate) => drop::truncate(tx, truncate, &rights)?,
         Statement::Drop {
             object_type,
             if_exists,
@@ -93,21 +106,22 @@ pub(crate) fn run(
             cascade,
             ..
         } => match object_type {
-            ObjectType::Table => drop::tables(tx, names, *if_exists, *cascade)?,
-            ObjectType::Index => drop::indexes(tx, names, *if_exists, prepared.rights())?,
-            ObjectType::Sequence => drop::sequences(tx, names, *if_exists)?,
-            ObjectType::View => view::drop(tx, names, *if_exists)?,
+            ObjectType::Table | ObjectType::MaterializedView => {
+                let is_materialized = *object_type == ObjectType::MaterializedView;
+                drop::tables(tx, names, (*if_exists, *cascade), is_materialized, path)?
+            }
+            ObjectType::Index => drop::indexes(tx, names, *if_exists, &rights)?,
+            ObjectType::Sequence => drop::sequences(tx, names, *if_exists, path)?,
+            ObjectType::View => view::drop(tx, names, *if_exists, path)?,
+            ObjectType::Schema => schema::drop(tx, names, *if_exists, *cascade, &rights)?,
             other => {
                 return Err(SqlError::unsupported(format!(
                     "DROP {other} is not supported"
                 )));
             }
         },
-        Statement::CreateSchema { .. } => {
-            return Err(SqlError::unsupported(
-                "CREATE SCHEMA is not supported: all tables are in public",
-            ));
-        }
+        Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
+        Statement::AlterSchema(alter) => schema::alter(tx, alter, user)?,
         _ => {
             return Err(SqlError::unsupported(format!(
                 "{} is not supported",
@@ -126,12 +140,12 @@ pub(crate) fn run(
 ///
 /// # Errors
 /// `42501` if it may not.
-fn check(prepared: &Prepared) -> Result<(), SqlError> {
+fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
     let rights = prepared.rights();
     if let Some(comment) = prepared.comment() {
         // The table that has an index is known when it is found.
         return match comment.relation() {
-            Some(name) => rights.check(name, Access::Define),
+            Some(name) => rights.check(&rights.path().find(source, name)?, Access::Define),
             None if comment.is_of_index() || rights.elsewhere() >= Access::Define => Ok(()),
             None => Err(may_not_define()),
         };
@@ -146,12 +160,21 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
             tables.map(|table| &table.name).collect()
         }
         Some(Statement::Drop {
-            object_type: ObjectType::Table | ObjectType::View,
+            object_type: ObjectType::Table | ObjectType::View | ObjectType::MaterializedView,
             names,
             ..
         }) => names.iter().collect(),
-        Some(Statement::CreateTable(create)) => vec![&create.name],
-        Some(Statement::CreateView(create)) => vec![&create.name],
+        // What is temporary is the session's own.
+        Some(Statement::CreateTable(_) | Statement::CreateView(_))
+            if prepared.makes_temporary() =>
+        {
+            return match rights.most() >= Access::Define {
+                true => Ok(()),
+                false => Err(may_not_define()),
+            };
+        }
+        Some(Statement::CreateTable(create)) => return check_new(source, &rights, &create.name),
+        Some(Statement::CreateView(create)) => return check_new(source, &rights, &create.name),
         // Which tables have them is known when they are found.
         Some(Statement::Drop {
             object_type: ObjectType::Index,
@@ -161,9 +184,36 @@ fn check(prepared: &Prepared) -> Result<(), SqlError> {
         _ => return Err(may_not_define()),
     };
     for name in names {
-        rights.check(&of_public(name)?, Access::Define)?;
+        rights.check(&rights.path().find(source, name)?, Access::Define)?;
     }
     Ok(())
+}
+
+/// Sees that the session's schema of temporary tables is there.
+///
+/// # Errors
+/// `0A000` on a node; what the engine says.
+fn check_temporary(
+    tx: &mut dyn DefineTarget,
+    database: &Database,
+    path: &SearchPath,
+) -> Result<(), SqlError> {
+    database.tables_in_memory("temporary tables")?;
+    let Some(schema) = path.temporary() else {
+        return Err(SqlError::unsupported(
+            "temporary tables are of sessions: there is none here",
+        ));
+    };
+    match object(tx.view(), kind::SCHEMA, schema)? {
+        Some(_) => Ok(()),
+        None => schema::put(tx, schema),
+    }
+}
+
+/// The same of a name that is to be new.
+fn check_new(source: &dyn Source, rights: &Rights, name: &ObjectName) -> Result<(), SqlError> {
+    let name = rights.path().new_name(source, name, false)?;
+    rights.check(&name, Access::Define)
 }
 
 fn may_not_define() -> SqlError {
@@ -182,15 +232,21 @@ fn check_keyspace(
     database: &Database,
     prepared: &Prepared,
 ) -> Result<(), SqlError> {
-    let check = |name: &ObjectName| keyspace::check(source, &of_public(name)?);
+    let rights = prepared.rights();
+    let path = rights.path();
+    let check = |name: &ObjectName| keyspace::check(source, &path.find(source, name)?);
+    let check_new = |name: &ObjectName| {
+        let name = path.new_name(source, name, false);
+        name.map_or(Ok(()), |name| keyspace::check(source, &name))
+    };
     match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
-            keyspace::check_alter(source, &of_public(&alter.name)?, &alter.operations)?;
-            renamed(alter).try_for_each(check)
+            keyspace::check_alter(source, &path.find(source, &alter.name)?, &alter.operations)?;
+            renamed(alter).try_for_each(check_new)
         }
         Some(Statement::CreateIndex(create)) => check(&create.table_name),
-        Some(Statement::CreateTable(create)) if !create.if_not_exists => check(&create.name),
-        Some(Statement::CreateView(create)) => check(&create.name),
+        Some(Statement::CreateTable(create)) if !create.if_not_exists => check_new(&create.name),
+        Some(Statement::CreateView(create)) => check_new(&create.name),
         Some(Statement::Truncate(truncate)) => truncate
             .table_names
             .iter()

@@ -43,11 +43,12 @@ pub(super) fn refuse(statement: &str, asked: &[(bool, &str)]) -> Result<(), SqlE
 pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
     let CreateTable {
         or_replace,
-        temporary,
+        temporary: _,
         unlogged,
         external,
         dynamic,
-        global,
+        // `LOCAL` and `GLOBAL` say nothing of what is temporary, and are nothing without that.
+        global: _,
         if_not_exists: _,
         transient,
         volatile,
@@ -67,7 +68,7 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
         clone,
         version,
         comment,
-        on_commit,
+        on_commit: _,
         on_cluster,
         primary_key,
         order_by,
@@ -108,9 +109,7 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
     } = create;
     let of_postgresql = [
         (*or_replace, "OR REPLACE"),
-        (*temporary, "TEMPORARY"),
         (*unlogged, "UNLOGGED"),
-        (global.is_some(), "GLOBAL or LOCAL"),
         (query.is_some(), "AS"),
         (like.is_some(), "LIKE"),
         (inherits.is_some(), "INHERITS"),
@@ -118,7 +117,6 @@ pub(super) fn check_table(create: &CreateTable) -> Result<(), SqlError> {
             partition_by.is_some() || partition_of.is_some() || for_values.is_some(),
             "PARTITION",
         ),
-        (on_commit.is_some(), "ON COMMIT"),
     ];
     refuse("CREATE TABLE", &of_postgresql)?;
     let of_others = [

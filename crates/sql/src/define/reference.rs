@@ -6,7 +6,8 @@ use super::naming::chosen;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{full_match_of, of_public, quoted};
+use crate::names::{full_match_of, quoted};
+use crate::path::{SearchPath, is_temporary, local};
 use crate::relation::{ReferenceNotes, Relation};
 use crate::types::SqlType;
 use crate::violations::of_new_reference;
@@ -20,8 +21,9 @@ pub(super) fn add_foreign(
     tx: &mut dyn DefineTarget,
     table: &str,
     constraint: &Constraint,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
-    let Some(new) = reference_of(tx, table, constraint)? else {
+    let Some(new) = reference_of(tx, table, constraint, path)? else {
         return Ok(());
     };
     let NewReference {
@@ -81,6 +83,7 @@ pub(super) fn reference_of<'c>(
     tx: &dyn DefineTarget,
     table: &str,
     constraint: &'c Constraint,
+    path: &SearchPath,
 ) -> Result<Option<NewReference<'c>>, SqlError> {
     let Constraint::Foreign {
         name,
@@ -95,7 +98,12 @@ pub(super) fn reference_of<'c>(
     };
     let source = tx.view();
     let relation = Relation::named(source, table)?;
-    let parent = Relation::named(source, &of_public(to)?)?;
+    let parent = Relation::named(source, &path.find(source, to)?)?;
+    if parent.notes.materialized.is_some() {
+        let text = format!("referenced relation \"{}\" is not a table", parent.local());
+        return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+    }
+    check_lives(&relation, &parent)?;
     // A row that refers to a key would keep it from being deleted.
     crate::keyspace::check(source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
@@ -120,7 +128,7 @@ pub(super) fn reference_of<'c>(
         check_types(&relation, &parent, pair, name.as_ref())?;
     }
     let parts: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let name = chosen(name.as_ref(), table, &parts, "fkey", |name| {
+    let name = chosen(name.as_ref(), local(table), &parts, "fkey", |name| {
         relation.has_constraint(name)
     });
     if relation.has_constraint(&name) {
@@ -143,6 +151,18 @@ pub(super) fn reference_of<'c>(
     }))
 }
 
+/// Checks that the rows of one table live as long as those of the other, to which they refer.
+fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
+    let is_temporary = |relation: &Relation| is_temporary(relation.schema_name());
+    let (what, only) = match (is_temporary(relation), is_temporary(parent)) {
+        (true, false) => ("temporary", "temporary"),
+        (false, true) => ("permanent", "permanent"),
+        _ => return Ok(()),
+    };
+    let text = format!("constraints on {what} tables may reference only {only} tables");
+    Err(SqlError::new(code::INVALID_TABLE_DEFINITION, text))
+}
+
 /// Checks that a column can refer to another: both are of one type, or whole numbers.
 pub(super) fn check_types(
     relation: &Relation,
@@ -162,7 +182,7 @@ pub(super) fn check_types(
         return Ok(());
     }
     let name = name.cloned();
-    let name = name.unwrap_or_else(|| format!("{}_{}_fkey", relation.name, from.name));
+    let name = name.unwrap_or_else(|| format!("{}_{}_fkey", relation.local(), from.name));
     Err(SqlError::new(
         code::DATATYPE_MISMATCH,
         format!("foreign key constraint \"{name}\" cannot be implemented"),
@@ -200,7 +220,7 @@ fn in_key_order(
             code::INVALID_FOREIGN_KEY,
             format!(
                 "there is no unique constraint matching given keys for referenced table \"{}\"",
-                parent.name
+                parent.local()
             ),
         ));
     };

@@ -8,7 +8,8 @@ use super::create::constraint_of;
 use super::reference::reference_of;
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
-use crate::names::{name_of, of_public};
+use crate::names::name_of;
+use crate::path::SearchPath;
 use crate::relation::Relation;
 use crate::rows::InputRow;
 use crate::source::Source;
@@ -62,11 +63,12 @@ impl Condition {
 pub(super) fn rule_to_meet(
     tx: &dyn DefineTarget,
     statement: &Statement,
+    path: &SearchPath,
 ) -> Result<Option<(u16, Rule)>, SqlError> {
     let Statement::AlterTable(alter) = statement else {
         return Ok(None);
     };
-    let relation = Relation::named(tx.view(), &of_public(&alter.name)?)?;
+    let relation = Relation::named(tx.view(), &path.find(tx.view(), &alter.name)?)?;
     let rule = match &alter.operations[..] {
         [AlterTableOperation::AddConstraint { constraint, .. }] => {
             match constraint_of(constraint)? {
@@ -84,7 +86,7 @@ pub(super) fn rule_to_meet(
                     }))
                 }
                 constraint @ Constraint::Foreign { .. } => {
-                    let reference = reference_of(tx, &relation.name, &constraint)?;
+                    let reference = reference_of(tx, &relation.name, &constraint, path)?;
                     // Besides it would get a condition.
                     let reference = reference.filter(|reference| !reference.is_mixed());
                     reference.map(|reference| Rule::Refers(reference.key, reference.index))

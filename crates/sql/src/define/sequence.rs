@@ -1,14 +1,15 @@
 //! Sequences as they are declared: `CREATE SEQUENCE`, and the options of identity columns.
 
-use super::create::{exists, is_taken, new_name};
+use super::create::{exists, is_taken};
 use super::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
+use crate::path::local;
 use crate::relation::{kind, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
-use sqlparser::ast::{Expr as Tree, ObjectName, SequenceOptions};
+use sqlparser::ast::{Expr as Tree, SequenceOptions};
 
 /// `CREATE SEQUENCE`.
 ///
@@ -16,24 +17,23 @@ use sqlparser::ast::{Expr as Tree, ObjectName, SequenceOptions};
 /// What is wrong with it.
 pub(super) fn create(
     tx: &mut dyn DefineTarget,
-    name: &ObjectName,
+    name: &str,
     if_not_exists: bool,
     options: &[SequenceOptions],
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "CREATE SEQUENCE";
     tx.check_sequences()?;
-    let name = new_name(name)?;
-    if is_taken(tx, &name)? {
+    if is_taken(tx, name)? {
         return match if_not_exists {
             true => {
-                let message = format!("relation \"{name}\" already exists, skipping");
+                let message = format!("relation \"{}\" already exists, skipping", local(name));
                 Ok(skipped(WORD, code::DUPLICATE_TABLE, message))
             }
-            false => Err(exists(&name)),
+            false => Err(exists(name)),
         };
     }
     let sequence = sequence_of(options, SqlType::Int8)?;
-    put_object(tx, kind::SEQUENCE, &name, &printed(&sequence)?)?;
+    put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)?;
     Ok(Complete::of(Tag::plain(WORD)))
 }
 

@@ -2,22 +2,25 @@
 
 use super::comment::forget;
 use super::create::{exists, is_taken, new_name};
+use super::drop::{drop_kept, in_schema};
 use super::options::refuse;
 use super::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Parameters;
-use crate::names::{name_of, of_public};
+use crate::names::{name_of, quoted};
+use crate::path::{SearchPath, is_temporary, local, schema_of, shown, written};
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
-use crate::plan::views::{broken, columns_of};
-use crate::relation::{delete_object, kind, printed, put_object};
+use crate::plan::views::{broken, columns_of, query_of};
+use crate::position::resolve;
+use crate::relation::{Relation, delete_object, kind, printed, put_object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewDefinition, view_named};
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// `CREATE [OR REPLACE] VIEW`.
@@ -30,13 +33,21 @@ pub(super) fn create(
     create: &CreateView,
     rights: &Arc<Rights>,
 ) -> Result<Complete, SqlError> {
-    check(create)?;
-    let name = new_name(&create.name)?;
+    check_clauses(create)?;
+    let path = rights.path();
+    let (columns, query, reads_temporary) = planned(tx.view(), create, rights)?;
+    let mut complete = Complete::of(Tag::plain("CREATE VIEW"));
+    if reads_temporary && !create.temporary {
+        let name = crate::names::qualified(&create.name)?.1;
+        let message = format!("view \"{name}\" will be a temporary view");
+        complete.notices.push(Notice::note("00000", message));
+    }
+    let name = new_name(tx, &create.name, path, create.temporary || reads_temporary)?;
     let before = view_named(tx.view(), &name)?;
     let is_taken = is_taken(tx, &name)?;
     match &before {
         Some(_) if create.if_not_exists => {
-            let message = format!("relation \"{name}\" already exists, skipping");
+            let message = format!("relation \"{}\" already exists, skipping", local(&name));
             return Ok(skipped("CREATE VIEW", code::DUPLICATE_TABLE, message));
         }
         Some(_) if create.or_replace => {}
@@ -44,10 +55,7 @@ pub(super) fn create(
         _ => {}
     }
     let source = tx.view();
-    let view = ViewDefinition {
-        columns: columns(source, create, rights)?,
-        query: create.query.to_string(),
-    };
+    let view = ViewDefinition { columns, query };
     // As it will be read from its text.
     let now = columns_of(source, &view)?;
     if let Some(before) = before {
@@ -57,21 +65,21 @@ pub(super) fn create(
         if now.len() < before.len() || !are_same {
             return Err(SqlError::new(
                 code::INVALID_TABLE_DEFINITION,
-                format!("view \"{name}\" has other columns: they cannot be changed or dropped, only more can be added behind"),
+                format!("view \"{}\" has other columns: they cannot be changed or dropped, only more can be added behind", local(&name)),
             )
             .hint("DROP VIEW it, and create it again."));
         }
     }
     put_object(tx, kind::VIEW, &name, &printed(&view)?)?;
-    Ok(Complete::of(Tag::plain("CREATE VIEW")))
+    Ok(complete)
 }
 
 /// Checks that nothing is asked for that is not there.
-fn check(create: &CreateView) -> Result<(), SqlError> {
+pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     let CreateView {
         or_alter,
         or_replace: _,
-        materialized,
+        materialized: _,
         secure,
         name: _,
         name_before_not_exists,
@@ -82,7 +90,7 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
         comment,
         with_no_schema_binding,
         if_not_exists: _,
-        temporary,
+        temporary: _,
         copy_grants,
         to,
         params,
@@ -106,24 +114,36 @@ fn check(create: &CreateView) -> Result<(), SqlError> {
         || params.is_some()
         || columns.iter().any(typed);
     let asked = [
-        (*materialized, "MATERIALIZED"),
-        (*temporary, "TEMPORARY"),
         (!matches!(options, CreateTableOptions::None), "WITH"),
         (other, "a clause of another database system"),
     ];
     refuse("CREATE VIEW", &asked)
 }
 
-/// The columns of a new view: what its query calls them, and what it does.
-fn columns(
+/// The columns of a view, its text, and whether it reads a temporary table.
+type PlannedView = (Vec<(String, String)>, String, bool);
+
+/// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
+/// the schema in which it was found. And whether it reads a temporary table.
+pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,
     rights: &Arc<Rights>,
-) -> Result<Vec<(String, String)>, SqlError> {
+) -> Result<PlannedView, SqlError> {
+    // Places in the text that is kept are known of the query of that text.
+    let text = create.query.to_string();
+    let query = query_of(&text)?;
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, rights);
-    let mut draft = draft_query(&mut planning, &create.query)?;
+    let mut draft = draft_query(&mut planning, &query)?;
     draft.decide(&mut planning)?;
+    let found = std::mem::take(&mut planning.queries.without_schema);
+    let text = with_schemas(text, &found);
+    let mut tables = planning.queries.tables.iter();
+    let reads_temporary = tables.any(|(number, _)| {
+        let definition = source.definitions().get(usize::from(*number));
+        definition.is_some_and(|table| is_temporary(schema_of(&table.name)))
+    });
     if !parameters.decided().is_empty() {
         return Err(SqlError::new(
             code::UNKNOWN_PARAMETER,
@@ -142,7 +162,20 @@ fn columns(
     // Each is found again by what the query calls it.
     check_different(columns.iter().map(|(inner, _)| inner))?;
     check_different(columns.iter().map(|(_, name)| name))?;
-    Ok(columns)
+    Ok((columns, text, reads_temporary))
+}
+
+/// A text with schemas before the names at these places.
+fn with_schemas(text: String, found: &BTreeMap<usize, String>) -> String {
+    let mut written = text;
+    for (place, schema) in found.iter().rev() {
+        let at = resolve(&written, *place).saturating_sub(1);
+        let at = written.char_indices().nth(at).map(|(at, _)| at);
+        if let Some(at) = at {
+            written.insert_str(at, &format!("{}.", quoted(schema)));
+        }
+    }
+    written
 }
 
 fn check_different<'n>(names: impl Iterator<Item = &'n String>) -> Result<(), SqlError> {
@@ -167,22 +200,26 @@ pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
     if_exists: bool,
+    path: &SearchPath,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "DROP VIEW";
     let mut complete = Complete::of(Tag::plain(WORD));
     for name in names {
-        let name = of_public(name)?;
+        let Some(name) = in_schema(tx, name, path, (WORD, if_exists), &mut complete)? else {
+            continue;
+        };
         if drop_one(tx, &name)? {
             continue;
         }
-        if tx.view().table_named(&name).is_some() {
-            return Err(SqlError::new(
-                code::WRONG_OBJECT_TYPE,
-                format!("\"{name}\" is not a view"),
-            )
-            .hint("Use DROP TABLE to remove a table."));
+        if let Ok(relation) = Relation::named(tx.view(), &name) {
+            let hint = match relation.notes.materialized {
+                Some(_) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+                None => "Use DROP TABLE to remove a table.",
+            };
+            let text = format!("\"{}\" is not a view", local(&name));
+            return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text).hint(hint));
         }
-        let message = format!("view \"{name}\" does not exist");
+        let message = format!("view \"{}\" does not exist", shown(&name));
         if !if_exists {
             return Err(SqlError::new(code::UNKNOWN_TABLE, message));
         }
@@ -193,7 +230,7 @@ pub(super) fn drop(
 }
 
 /// Drops a view with its comments. Returns whether there was one.
-fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
+pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
     if let Some(view) = view_named(tx.view(), name)? {
         let columns = view.columns.into_iter().map(|(_, column)| column);
         forget(tx, kind::VIEW, name, &columns.collect::<Vec<_>>())?;
@@ -205,7 +242,7 @@ fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, SqlError> {
 ///
 /// # Errors
 /// `2BP01` if one cannot.
-pub(super) fn keep_whole(
+pub(crate) fn keep_whole(
     tx: &mut dyn DefineTarget,
     cascade: bool,
     complete: &mut Complete,
@@ -214,13 +251,19 @@ pub(super) fn keep_whole(
         if !cascade {
             return Err(SqlError::new(
                 code::DEPENDENT_OBJECTS,
-                format!("view {name} depends on what this would change"),
+                format!("view {} depends on what this would change", written(&name)),
             )
             .detail(format!("Then it could not be read: {}.", error.message))
             .hint("Drop the view first, or use CASCADE where something is dropped."));
         }
-        drop_one(tx, &name)?;
-        let dropped = Notice::note("00000", format!("drop cascades to view {name}"));
+        let mut what = "view";
+        if !drop_one(tx, &name)? {
+            what = "materialized view";
+            let relation = Relation::named(tx.view(), &name)?;
+            drop_kept(tx, vec![relation])?;
+        }
+        let text = format!("drop cascades to {what} {}", written(&name));
+        let dropped = Notice::note("00000", text);
         complete.notices.push(dropped);
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::written::Names;
 use crate::expression::Expr;
 use crate::expression::{Question, Subquery};
+use crate::path::local;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};
 use crate::plan::choice::all_of;
@@ -30,7 +31,7 @@ pub(super) fn lines(plan: &Plan, source: &dyn Source) -> Vec<String> {
         Plan::Update(update) => target_lines("Update", &update.target, source),
         Plan::Delete(delete) => target_lines("Delete", &delete.target, source),
         Plan::Insert(insert) => {
-            let mut lines = vec![format!("Insert on {}", insert.table)];
+            let mut lines = vec![format!("Insert on {}", local(&insert.table))];
             lines.extend(indented(match &insert.rows {
                 crate::plan::insert::InsertRows::Values(rows) if rows.len() == 1 => {
                     vec!["Result".into()]

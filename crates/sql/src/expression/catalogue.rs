@@ -3,6 +3,7 @@
 
 use super::Environment;
 use crate::error::SqlError;
+use crate::path::SearchPath;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition};
 use sardonyx::schema::Value;
@@ -45,13 +46,14 @@ pub(crate) trait Catalogue: Debug + Sync {
         catalogue: Option<&str>,
     ) -> Result<Value, SqlError>;
 
-    /// The sequence that goes with a column.
+    /// The sequence that goes with a column of a table, which a text names.
     ///
     /// # Errors
     /// `42P01`, `42703` if there is no such column.
     fn serial_sequence(
         &self,
         source: &dyn Source,
+        path: &SearchPath,
         table: &str,
         column: &str,
     ) -> Result<Value, SqlError>;

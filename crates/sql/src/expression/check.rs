@@ -223,6 +223,7 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
             alias: table.to_string(),
             columns: own.collect(),
             is_aside: false,
+            schema: None,
             key: Vec::new(),
         }],
     };
@@ -233,6 +234,7 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
                 alias: outer.to_string(),
                 columns: vec![ScopeColumn::new(field, column.spec, column.number)],
                 is_aside: true,
+                schema: None,
                 key: Vec::new(),
             });
         }

@@ -7,7 +7,7 @@ use super::{Expr, Parameters, Scope, Typed, literal_value};
 use crate::aggregate::Grouping;
 use crate::error::{SqlError, code};
 use crate::expression::window::Windows;
-use crate::names::{check_collation, check_schema_of, name_of};
+use crate::names::{check_collation, name_of};
 use crate::position::position_of;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
@@ -386,9 +386,17 @@ impl<'a> Compiler<'a> {
             [table, column] => self.column(Some(&name_of(table)), &name_of(column)),
             // With the schema before the table.
             [schema, table, column] => {
-                let table = name_of(table);
-                check_schema_of(&table, &name_of(schema))?;
-                self.column(Some(&table), &name_of(column))
+                let (schema, table, name) = (name_of(schema), name_of(table), name_of(column));
+                let found = self.scope.table_in(&schema, &table)?;
+                // Of several tables of the name it is this one.
+                let mut columns = found.iter().flat_map(|found| &found.columns);
+                match columns.find(|column| column.name == name) {
+                    Some(column) if self.grouping.is_none() => Ok(Typed {
+                        expr: column.expr(),
+                        spec: column.spec,
+                    }),
+                    _ => self.column(Some(&table), &name),
+                }
             }
             _ => Err(SqlError::syntax("a column's name has too many parts")),
         }

@@ -2,9 +2,8 @@
 
 use super::Expr;
 use crate::error::{SqlError, code};
-use crate::relation::Relation;
+use crate::relation::{Relation, kind, object};
 use crate::rights::{Access, Rights};
-use crate::sequences::name_in;
 use crate::source::Source;
 use sardonyx::schema::Value;
 
@@ -40,7 +39,9 @@ fn check_right(name: Option<&Expr>, source: &dyn Source, rights: &Rights) -> Res
             "permission denied: the user may not change every table, so a sequence is to be named by a literal",
         ));
     };
-    let name = name_in(text);
+    let is_there = |name: &str| object(source, kind::SEQUENCE, name).is_ok_and(|it| it.is_some());
+    let name = rights.path().find_in(text, is_there)?;
+    let name = name.ok_or_else(|| SqlError::unknown_table(text))?;
     let numbers = 0..source.definitions().len() as u16;
     let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
     let owner = relations.find(|relation| {

@@ -45,6 +45,8 @@ impl ScopeColumn {
 #[derive(Clone, Debug)]
 pub(crate) struct ScopeTable {
     pub alias: String,
+    /// The schema of a table that has no other name here.
+    pub schema: Option<String>,
     pub columns: Vec<ScopeColumn>,
     /// Its columns are named with the table's name only, and are no part of `*`.
     pub is_aside: bool,
@@ -96,6 +98,27 @@ impl Scope {
             )),
             (None, None) => Err(SqlError::unknown_column(name)),
         }
+    }
+
+    /// The table that a schema and a name say, if one of the name is here.
+    ///
+    /// # Errors
+    /// `42P01` if those of the name are of other schemas.
+    pub fn table_in(&self, schema: &str, name: &str) -> Result<Option<&ScopeTable>, SqlError> {
+        let mut tables = self.tables.iter().filter(|of| of.alias == name).peekable();
+        if tables.peek().is_none() {
+            return Ok(None);
+        }
+        let found = tables.find(|of| of.schema.as_deref() == Some(schema));
+        found.map(Some).ok_or_else(|| {
+            SqlError::new(
+                code::UNKNOWN_TABLE,
+                format!("invalid reference to FROM-clause entry for table \"{name}\""),
+            )
+            .hint(format!(
+                "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+            ))
+        })
     }
 
     /// The name of a column with that of its table, as errors say it.

@@ -2,8 +2,9 @@
 
 use super::syntax;
 use crate::error::{SqlError, code};
-use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, name_of, of_public, parts_of};
-use sqlparser::ast::ObjectName;
+use crate::names::name_of;
+use crate::path::schema_name;
+use sqlparser::ast::{ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -19,17 +20,14 @@ pub(crate) struct Comment {
 /// The object of a comment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Commented {
-    Table(String),
-    Column(String, String),
-    Constraint {
-        name: String,
-        table: String,
-    },
-    Index(String),
-    View(String),
-    Sequence(String),
-    /// The schema `public`, and the database.
-    Whole(&'static str),
+    Table(ObjectName),
+    Column(ObjectName, String),
+    Constraint { name: String, table: ObjectName },
+    Index(ObjectName),
+    View(ObjectName),
+    Sequence(ObjectName),
+    Schema(String),
+    Database,
 }
 
 /// The longest comment, in bytes.
@@ -61,12 +59,13 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
         _ => Keyword::NoKeyword,
     };
     let on = match word {
-        Keyword::TABLE => Commented::Table(of_public(&name(parser)?)?),
+        Keyword::TABLE => Commented::Table(name(parser)?),
         Keyword::COLUMN => {
-            let mut parts = parts_of(&name(parser)?)?;
-            let column = parts.pop().unwrap_or_default();
-            match (parts.pop(), parts.pop().as_deref()) {
-                (Some(table), None | Some("public")) => Commented::Column(table, column),
+            let ObjectName(mut parts) = name(parser)?;
+            match parts.pop() {
+                Some(ObjectNamePart::Identifier(column)) if !parts.is_empty() => {
+                    Commented::Column(ObjectName(parts), name_of(&column))
+                }
                 _ => return Err(SqlError::syntax("column name must be qualified")),
             }
         }
@@ -78,24 +77,16 @@ pub(crate) fn parse_comment(text: &str, parser: &mut Parser<'_>) -> Result<Comme
             }
             Commented::Constraint {
                 name: constraint,
-                table: of_public(&name(parser)?)?,
+                table: name(parser)?,
             }
         }
-        Keyword::INDEX => Commented::Index(of_public(&name(parser)?)?),
-        Keyword::VIEW => Commented::View(of_public(&name(parser)?)?),
-        Keyword::SEQUENCE => Commented::Sequence(of_public(&name(parser)?)?),
-        Keyword::SCHEMA => match parts_of(&name(parser)?)?.as_slice() {
-            [schema] if schema == "public" => Commented::Whole(COMMENT_OF_SCHEMA),
-            other => {
-                return Err(SqlError::new(
-                    code::UNKNOWN_SCHEMA,
-                    format!("schema \"{}\" does not exist", other.join(".")),
-                ));
-            }
-        },
+        Keyword::INDEX => Commented::Index(name(parser)?),
+        Keyword::VIEW => Commented::View(name(parser)?),
+        Keyword::SEQUENCE => Commented::Sequence(name(parser)?),
+        Keyword::SCHEMA => Commented::Schema(schema_name(&name(parser)?)?),
         Keyword::DATABASE => {
             name(parser)?;
-            Commented::Whole(COMMENT_OF_DATABASE)
+            Commented::Database
         }
         _ => return Err(refused(text, &kind, parser)),
     };

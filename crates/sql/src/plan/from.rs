@@ -150,6 +150,7 @@ fn joined(
             alias: String::new(),
             columns: merged,
             is_aside: false,
+            schema: None,
             key: Vec::new(),
         };
         scope.tables.insert(0, table);

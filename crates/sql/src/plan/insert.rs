@@ -104,7 +104,7 @@ pub(crate) fn default_of(
     column: &RelationColumn,
 ) -> Result<Expr, SqlError> {
     if let Some(sequence) = &column.sequence {
-        let name = Expr::Literal(Value::Text(crate::names::quoted(sequence)));
+        let name = Expr::Literal(Value::Text(sequence.clone()));
         let next = Expr::Call(Function(&NEXT), vec![name]);
         return Ok(match column.spec.kind {
             SqlType::Int8 => next,
@@ -138,7 +138,7 @@ pub(crate) fn plan_insert(
         .table_alias
         .as_ref()
         .map(|alias| name_of(&alias.alias));
-    let alias = alias.unwrap_or_else(|| relation.name.clone());
+    let alias = alias.unwrap_or_else(|| relation.local().to_string());
     let targets = targets(&relation, &insert.columns)?;
     let mut columns = Vec::with_capacity(relation.columns.len());
     for column in &relation.columns {
@@ -388,7 +388,7 @@ fn conflict(
                     code::UNKNOWN_OBJECT,
                     format!(
                         "constraint \"{name}\" for table \"{}\" does not exist",
-                        relation.name
+                        relation.local()
                     ),
                 ));
             }

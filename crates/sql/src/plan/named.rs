@@ -13,6 +13,7 @@ use super::scopes::{placed, scope_of, scope_of_columns};
 use crate::error::{SqlError, code};
 use crate::expression::{ScopeColumn, ScopeTable};
 use crate::names::{name_of, qualified};
+use crate::path::schema_of;
 use crate::plan::views::{draft_by_itself, draft_view, kept_query};
 use crate::views::ViewDefinition;
 use crate::virtual_tables::{Contents, virtual_table};
@@ -53,7 +54,9 @@ pub(crate) fn named_table(
             let relation = match planning.relation(name) {
                 Err(error) if error.code == code::UNKNOWN_TABLE => {
                     return match planning.view(name)? {
-                        Some(view) => named_view(planning, &view, &alias_name, alias, start),
+                        Some((name, view)) => {
+                            named_view(planning, (&name, &view), &alias_name, alias, start)
+                        }
                         None => Err(error),
                     };
                 }
@@ -70,12 +73,12 @@ pub(crate) fn named_table(
 
 fn named_view(
     planning: &mut Planning<'_>,
-    view: &ViewDefinition,
+    view: (&str, &ViewDefinition),
     alias_name: &str,
     alias: Option<&TableAlias>,
     start: usize,
 ) -> Result<Planned, SqlError> {
-    let (draft, columns) = draft_view(planning, view)?;
+    let (draft, columns) = draft_view(planning, view.1)?;
     let places = start..start + draft.items.len();
     let columns = columns.into_iter();
     let columns = columns.map(|column| ScopeColumn::new(&column.name, column.spec, column.place));
@@ -83,6 +86,7 @@ fn named_view(
         alias: alias_name.to_string(),
         columns: columns.collect(),
         is_aside: false,
+        schema: Some(schema_of(view.0).to_string()),
         key: Vec::new(),
     };
     let node = FromNode::Leaf(FromTable::Derived(Box::new(draft)), places);

@@ -3,7 +3,7 @@
 use crate::column::ResultColumn;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Environment, Expr, Scope, ScopeColumn, Typed};
-use crate::names::{check_schema_of, name_of, parts_of};
+use crate::names::{name_of, parts_of};
 use crate::rows::InputRow;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
@@ -59,11 +59,11 @@ pub(crate) fn compile_items(
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                 let mut parts = parts_of(name)?;
                 let alias = parts.pop().unwrap_or_default();
-                if let Some(schema) = parts.pop() {
-                    check_schema_of(&alias, &schema)?;
-                }
-                let mut tables = scope.tables.iter();
-                let Some(table) = tables.find(|table| table.alias == alias) else {
+                let found = match parts.pop() {
+                    Some(schema) => scope.table_in(&schema, &alias)?,
+                    None => scope.tables.iter().find(|table| table.alias == alias),
+                };
+                let Some(table) = found else {
                     return Err(SqlError::unknown_table(&alias));
                 };
                 for column in &table.columns {
@@ -300,8 +300,10 @@ impl Output {
                 (ValueRef::Text(text), SqlType::Char) => *value = padded(text, column.spec),
                 (ValueRef::Int(number), SqlType::Regclass) => {
                     let names = with.context.draws.borrow();
+                    let settings = with.context.settings.borrow();
+                    let path = settings.path();
                     let number = u32::try_from(number).ok();
-                    if let Some(name) = number.and_then(|number| names.table_name(number)) {
+                    if let Some(name) = number.and_then(|number| names.tables.name(path, number)) {
                         *value = Value::Text(name);
                     }
                 }

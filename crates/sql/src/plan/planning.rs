@@ -10,12 +10,15 @@ use super::draft::NamedQuery;
 use crate::error::{SqlError, code};
 use crate::expression::{Around, OuterColumn};
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::path::{PUBLIC, local, schema_of};
+use crate::position::of_location;
 use crate::relation::Relation;
 use crate::rights::{Access, Rights};
 use crate::source::Source;
 use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
-use sqlparser::ast;
+use sqlparser::ast::{self, ObjectNamePart};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How deep queries may be nested: each is planned and run on the stack of the one around it.
@@ -38,6 +41,8 @@ pub(crate) struct Queries {
     pub(super) rights: Arc<Rights>,
     /// The tables that the plan uses.
     pub tables: Vec<(u16, Arc<Schema>)>,
+    /// Names of tables that say no schema and are in another one than `public`: where they are in the text, and the schema.
+    pub without_schema: BTreeMap<usize, String>,
     /// The queries that `WITH` named, the innermost last.
     pub named: Vec<Arc<NamedQuery>>,
     /// The queries around this one, as its expressions know them.
@@ -112,13 +117,13 @@ impl<'a> Planning<'a> {
         name: &ast::ObjectName,
         access: Access,
     ) -> Result<Relation, SqlError> {
-        let name = crate::names::of_public(name)?;
+        let name = self.find(name)?;
         let mut relation = match Relation::named(self.source, &name) {
             Err(error) if error.code == code::UNKNOWN_TABLE && access > Access::Read => {
                 return Err(match view_named(self.source, &name)? {
                     Some(_) => SqlError::new(
                         code::WRONG_OBJECT_TYPE,
-                        format!("cannot change view \"{name}\""),
+                        format!("cannot change view \"{}\"", local(&name)),
                     )
                     .hint("Change the tables that it reads."),
                     None => error,
@@ -128,6 +133,10 @@ impl<'a> Planning<'a> {
         };
         self.queries.rights.check(&relation.name, access)?;
         if access > Access::Read {
+            if relation.notes.materialized.is_some() {
+                let text = format!("cannot change materialized view \"{}\"", relation.local());
+                return Err(SqlError::new(code::WRONG_OBJECT_TYPE, text));
+            }
             crate::keyspace::check(self.source, &relation.name)?;
         }
         relation.rows = self.source.rows_about(relation.number);
@@ -136,17 +145,38 @@ impl<'a> Planning<'a> {
         Ok(relation)
     }
 
-    /// The view of a name in a statement, to read it, if there is one.
+    /// The name under which a table or view is kept that a statement names. Where that is not the name's own schema, a
+    /// view's text needs it.
+    fn find(&mut self, name: &ast::ObjectName) -> Result<String, SqlError> {
+        let path = self.queries.rights.path();
+        let found = path.find(self.source, name)?;
+        path.check_own(&found)?;
+        if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
+            && schema != PUBLIC
+        {
+            let place = of_location(word.span.start);
+            let schema = schema.to_string();
+            self.queries
+                .without_schema
+                .extend(place.map(|at| (at, schema)));
+        }
+        Ok(found)
+    }
+
+    /// The view of a name in a statement, to read it, if there is one, with the name under which it is kept.
     ///
     /// # Errors
     /// `42501` if the session may not.
-    pub fn view(&mut self, name: &ast::ObjectName) -> Result<Option<ViewDefinition>, SqlError> {
-        let name = crate::names::of_public(name)?;
+    pub fn view(
+        &mut self,
+        name: &ast::ObjectName,
+    ) -> Result<Option<(String, ViewDefinition)>, SqlError> {
+        let name = self.find(name)?;
         let view = view_named(self.source, &name)?;
         if view.is_some() {
             self.queries.rights.check(&name, Access::Read)?;
         }
-        Ok(view)
+        Ok(view.map(|view| (name, view)))
     }
 
     /// Plans something that sees nothing of the queries around it, with all rights: a view.

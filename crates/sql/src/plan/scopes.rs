@@ -14,7 +14,12 @@ const TABLES_MAX: usize = 64;
 pub(super) fn append(scope: &mut Scope, more: Scope) -> Result<(), SqlError> {
     for table in more.tables {
         let alias = &table.alias;
-        let is_there = scope.tables.iter().any(|there| there.alias == *alias);
+        let is_other = |there: &ScopeTable| match (&there.schema, &table.schema) {
+            (Some(there), Some(schema)) => there != schema,
+            _ => false,
+        };
+        let mut tables = scope.tables.iter();
+        let is_there = tables.any(|there| there.alias == *alias && !is_other(there));
         if is_there && !alias.is_empty() {
             return Err(SqlError::new(
                 "42712",
@@ -51,6 +56,9 @@ pub(crate) fn placed(
             ),
         ));
     }
+    if alias.is_some() {
+        of.schema = None;
+    }
     of.columns
         .iter_mut()
         .for_each(|column| column.place += start);
@@ -68,6 +76,7 @@ pub(crate) fn scope_of_columns(alias: &str, columns: Vec<(String, TypeSpec)>) ->
         alias: alias.to_string(),
         columns: columns.collect(),
         is_aside: false,
+        schema: None,
         key: Vec::new(),
     }
 }
@@ -90,6 +99,7 @@ pub(crate) fn scope_of(relation: &Relation, alias: &str) -> ScopeTable {
         alias: alias.to_string(),
         columns: columns.collect(),
         is_aside: false,
+        schema: Some(relation.schema_name().to_string()),
         key: relation.primary_columns(),
     }
 }

@@ -91,7 +91,7 @@ impl TargetDraft {
     ) -> Result<TargetDraft, SqlError> {
         let (name, alias) = one_table(table, what)?;
         let relation = planning.relation_to_change(name)?;
-        let alias = alias.unwrap_or_else(|| relation.name.clone());
+        let alias = alias.unwrap_or_else(|| relation.local().to_string());
         let scope = Scope {
             tables: vec![scope_of(&relation, &alias)],
         };

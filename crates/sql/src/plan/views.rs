@@ -8,6 +8,7 @@ use crate::expression::Parameters;
 use crate::rights::Rights;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition, views};
+use crate::virtual_tables::relations;
 use sqlparser::ast::{Query, Statement};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +66,10 @@ pub(crate) fn kept_query(text: &'static str) -> Result<Arc<Query>, SqlError> {
 }
 
 /// The query of a view's text.
-fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn query_of(text: &str) -> Result<Box<Query>, SqlError> {
     let mut statements = crate::parse::parse_kept(text)?;
     match statements.pop() {
         Some(Statement::Query(query)) if statements.is_empty() => Ok(query),
@@ -96,10 +100,11 @@ pub(crate) fn columns_of(
 pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<usize, SqlError> {
     let mut parameters = Parameters::default();
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
-    Ok(draft_view(&mut planning, view)?.0.items.len())
+    let draft = draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
+    Ok(draft.items.len())
 }
 
-/// A view that can no longer be planned, and why.
+/// A view, materialized or not, that can no longer be planned, and why.
 ///
 /// # Errors
 /// What cannot be read.
@@ -107,6 +112,28 @@ pub(crate) fn broken(source: &dyn Source) -> Result<Option<(String, SqlError)>, 
     for (name, view) in views(source)? {
         if let Err(error) = columns_of(source, &view) {
             return Ok(Some((name, error)));
+        }
+    }
+    for relation in relations(source)? {
+        let Some(query) = relation.notes.materialized else {
+            continue;
+        };
+        let columns = relation.columns.iter();
+        let view = ViewDefinition {
+            columns: columns
+                .map(|column| (String::new(), column.name.clone()))
+                .collect(),
+            query,
+        };
+        match query_width(source, &view) {
+            Ok(width) if width >= view.columns.len() => {}
+            Ok(_) => {
+                return Ok(Some((
+                    relation.name,
+                    SqlError::syntax("its query has fewer columns"),
+                )));
+            }
+            Err(error) => return Ok(Some((relation.name, error))),
         }
     }
     Ok(None)

@@ -114,7 +114,7 @@ impl Session {
         let TransactionState::Open(open) = &mut self.state.transaction else {
             return Ok(false);
         };
-        if open.is_implicit {
+        if open.is_implicit || self.state.settings.ending_at_commit().is_some() {
             return Ok(false);
         }
         let mut statements = steps.iter().filter_map(|step| match step {

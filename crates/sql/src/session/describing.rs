@@ -21,12 +21,12 @@ use crate::rights::{Access, Rights};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
 use crate::source::Source;
+use crate::table_names::TableNames;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use sardonyx::low_level::Reached;
 use sardonyx::schema::Value;
 use sqlparser::ast::Statement;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 type Described = (Vec<SqlType>, Option<Arc<[ResultColumn]>>);
@@ -247,21 +247,28 @@ pub(super) fn executed(
         digests: false,
     };
     let draws = Draws::refused("the arguments of EXECUTE draw no numbers from sequences");
-    let (values, _) = with_context(database, state, &given, HashMap::new(), draws, |with| {
-        let scope = Scope::default();
-        let mut none = Parameters::default();
-        let mut compiler = Compiler::new(&scope, &mut none);
-        let mut values = Vec::with_capacity(trees.len());
-        for (tree, kind) in trees.iter().zip(&kinds) {
-            let typed = compiler.compile(tree)?;
-            let to = TypeSpec::plain(*kind);
-            values.push(
-                compiler
-                    .coerce(typed, to, Coercion::Assignment)?
-                    .constant(with)?,
-            );
-        }
-        Ok(values)
-    });
+    let (values, _) = with_context(
+        database,
+        state,
+        &given,
+        TableNames::default(),
+        draws,
+        |with| {
+            let scope = Scope::default();
+            let mut none = Parameters::default();
+            let mut compiler = Compiler::new(&scope, &mut none);
+            let mut values = Vec::with_capacity(trees.len());
+            for (tree, kind) in trees.iter().zip(&kinds) {
+                let typed = compiler.compile(tree)?;
+                let to = TypeSpec::plain(*kind);
+                values.push(
+                    compiler
+                        .coerce(typed, to, Coercion::Assignment)?
+                        .constant(with)?,
+                );
+            }
+            Ok(values)
+        },
+    );
     Ok((inner, values?))
 }

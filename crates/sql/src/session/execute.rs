@@ -26,13 +26,14 @@ use crate::signalling;
 use crate::signals::Effects;
 use crate::source::Source;
 use crate::stream::SnapshotStream;
+use crate::table_names::TableNames;
 use crate::violations::explained;
 use crate::write_target::{WriteTarget, with_objects};
 use sardonyx::Snapshot;
 use sardonyx::schema::Value;
+use sardonyx_storage::catalogue::Kind;
 use sqlparser::ast::Statement;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many rows of a long result are told at first, if nobody says.
@@ -77,10 +78,11 @@ pub(super) fn with_context<R>(
     database: &Arc<Database>,
     state: &mut SessionState,
     given: &Given<'_>,
-    tables: HashMap<String, u32>,
+    tables: TableNames,
     mut draws: Draws,
     body: impl FnOnce(&Environment<'_>) -> Result<R, SqlError>,
 ) -> (Result<R, SqlError>, Draws) {
+    given.statement.look_in(state.settings.path());
     draws.session = std::mem::take(&mut state.drawn);
     draws.tables = tables;
     let settings = std::mem::take(&mut state.settings);
@@ -94,31 +96,30 @@ pub(super) fn with_context<R>(
 }
 
 /// The numbers of the tables by name, if the statement asks for them.
-pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> HashMap<String, u32> {
-    let mut numbers = HashMap::new();
+pub(super) fn table_numbers(statement: &Prepared, source: &dyn Source) -> TableNames {
+    let mut names = TableNames::default();
     if !statement.names_tables() {
-        return numbers;
-    }
-    for table in crate::virtual_tables::all() {
-        numbers.insert(table.name.to_string(), table.oid);
-        numbers.insert(format!("{}.{}", table.schema, table.name), table.oid);
-    }
-    for (name, number) in crate::virtual_tables::sequence_names(source).unwrap_or_default() {
-        numbers.insert(name, number);
-    }
-    for (name, number) in crate::virtual_tables::view_numbers(source).unwrap_or_default() {
-        numbers.insert(name, number);
+        return names;
     }
     for (number, definition) in source.definitions().iter().enumerate() {
-        let is_table = source.table_named(&definition.name) == Some(number as u16);
+        let is_table = matches!(definition.kind, Kind::Table { .. });
         if is_table && !crate::relation::is_own(&definition.name) {
-            numbers.insert(definition.name.clone(), table_oid(number as u16));
+            names.add(definition.name.clone(), table_oid(number as u16));
         }
     }
-    for (name, number) in crate::virtual_tables::index_names(source).unwrap_or_default() {
-        numbers.entry(name).or_insert(number);
+    for table in crate::virtual_tables::all() {
+        names.add_of_catalogue(table.schema, table.name, table.oid);
     }
-    numbers
+    for (name, number) in crate::virtual_tables::sequence_names(source).unwrap_or_default() {
+        names.add(name, number);
+    }
+    for (name, number) in crate::virtual_tables::view_numbers(source).unwrap_or_default() {
+        names.add(name, number);
+    }
+    for (name, number) in crate::virtual_tables::index_names(source).unwrap_or_default() {
+        names.add(name, number);
+    }
+    names
 }
 
 /// Checks that there is a value for each parameter.
@@ -156,6 +157,7 @@ pub(super) fn read(
     else {
         return Err(SqlError::syntax("COPY FROM is sent with data"));
     };
+    statement.look_in(state.settings.path());
     let now = now();
     let (started, digests) = match &state.transaction {
         // What is read only need not be run again.
@@ -224,7 +226,7 @@ fn streamed(
     given: &Given<'_>,
     version: u64,
     snapshot: &Snapshot,
-    tables: &HashMap<String, u32>,
+    tables: &TableNames,
 ) -> Result<Option<Complete>, SqlError> {
     let source = &**snapshot.space();
     let planned = given.statement.planned(version, &source)?;
@@ -336,11 +338,17 @@ impl Call<'_> {
         if given.statement.stores() {
             database.memory().check()?;
         }
+        if given.statement.makes_temporary() {
+            // Of a statement that fails the settings are as before with what else it did.
+            let schema = state.temporary.clone();
+            state.settings.set_temporary(Some(schema));
+        }
+        given.statement.look_in(state.settings.path());
         let version = self
             .version
             .unwrap_or_else(|| database.version_in(&*self.tx));
         let (mut complete, table) = match given.statement.class() {
-            Class::Define => {
+            Class::Define if !define::is_of_query(given.statement.statement()) => {
                 database.catalogue_changed();
                 let sequences = &mut self.effects.sequences;
                 let Some(tx) = self.tx.define() else {
@@ -351,6 +359,9 @@ impl Call<'_> {
                 let user = &state.user;
                 let complete = define::run(tx, database, given.statement, sequences, user)?;
                 tx.defined()?;
+                if given.statement.ends_at_commit() {
+                    state.settings.end_at_commit();
+                }
                 database.catalogue_changed();
                 (complete, None)
             }
@@ -429,6 +440,16 @@ fn writing(
                 copy::from_client(tx, given.statement, version, data, with)
             })?;
             Ok((Complete::of(Tag::rows("COPY", rows)), None))
+        }
+        statement if define::is_of_query(statement) => {
+            let database = with.context.database()?.clone();
+            database.catalogue_changed();
+            let complete = define::run_of_query(tx, &database, given.statement, with)?;
+            database.catalogue_changed();
+            if given.statement.ends_at_commit() {
+                with.context.settings.borrow_mut().end_at_commit();
+            }
+            Ok((complete, None))
         }
         Some(Statement::Call(function)) => {
             check_parameters(given)?;

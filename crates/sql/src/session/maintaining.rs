@@ -41,6 +41,7 @@ impl Session {
     /// Checks that a statement of maintenance may run here, and that what it names is there.
     fn check_maintenance(&self, special: Special, text: &str) -> Result<(), SqlError> {
         let maintenance = Maintenance::parse(special, text)?;
+        let path = self.state.settings.path();
         if let TransactionState::Open(open) = &self.state.transaction
             && !open.is_implicit
         {
@@ -50,12 +51,14 @@ impl Session {
             return self
                 .database
                 .look_at_node(&**node, &self.state.interrupt, |source, _| {
-                    maintenance.check(source)
+                    maintenance.check(source, path)
                 });
         }
         match self.database.reach(Some(&self.state.interrupt))? {
-            Reached::Turn(turn) => maintenance.check(&turn.view()),
-            Reached::Committed(committed) => maintenance.check(&&**committed.snapshot.space()),
+            Reached::Turn(turn) => maintenance.check(&turn.view(), path),
+            Reached::Committed(committed) => {
+                maintenance.check(&&**committed.snapshot.space(), path)
+            }
         }
     }
 }

@@ -62,6 +62,17 @@ pub struct Session {
     state: SessionState,
     rights: Arc<Rights>,
     first_notices: Vec<Notice>,
+    /// It may have temporary tables: a statement that makes one was run, whatever became of it.
+    has_temporary: bool,
+}
+
+impl Drop for Session {
+    /// Its temporary tables go with it. After an error they are dropped when the database is opened again.
+    fn drop(&mut self) {
+        if self.has_temporary {
+            let _ = self.database.drop_temporary(&self.state.temporary);
+        }
+    }
 }
 
 /// What was sent and is not answered yet: how many steps, without their end, and the span of the wait.
@@ -84,11 +95,13 @@ impl Session {
         let follows = database.followed().is_some();
         let (mut state, first_notices) = SessionState::new(&options, follows)?;
         state.inbox = Some(Arc::new(database.hub().enter(options.process)));
+        state.temporary = database.next_temporary();
         Ok(Session {
             database,
             state,
             rights: Arc::new(options.rights),
             first_notices,
+            has_temporary: false,
         })
     }
 
@@ -251,6 +264,7 @@ impl Session {
 
     /// Compiles a statement, where that says its parameters and columns.
     fn describe(&mut self, prepared: &Arc<Prepared>) -> Result<(), SqlError> {
+        prepared.look_in(self.state.settings.path());
         if let Some(described) = describing::described(prepared, &self.state)? {
             let (parameters, columns) = described;
             prepared.describe(parameters, columns);
@@ -308,6 +322,9 @@ impl Session {
         let mut steps = flight.into_iter().collect::<VecDeque<_>>();
         let mut skipping = false;
         let mut sent = Sent::default();
+        self.has_temporary |= steps.iter().any(
+            |step| matches!(step, Step::Execute { statement, .. } if statement.makes_temporary()),
+        );
         self.state.begin_statement();
         while !steps.is_empty() {
             if !skipping

@@ -27,7 +27,7 @@ pub(super) fn run(
     statement: &Prepared,
 ) -> Outcome {
     let result = match statement.statement() {
-        Some(tree) => act(state, database, tree, statement.rights()),
+        Some(tree) => act(state, database, tree, &statement.rights()),
         None if statement.cursor().is_some() => {
             Err(SqlError::unsupported("cursors are for clients of a server"))
         }
@@ -93,6 +93,9 @@ fn act(
                     "DISCARD ALL cannot run inside a transaction block",
                 ));
             }
+            if matches!(object_type, DiscardObject::ALL | DiscardObject::TEMP) {
+                discard_temporary(state, database)?;
+            }
             if matches!(object_type, DiscardObject::ALL) {
                 state.settings.reset_all();
                 state.named.clear();
@@ -140,6 +143,7 @@ fn act(
             let text: Arc<str> = statement.to_string().into();
             let inner = Prepared::new(text, Some((**statement).clone()), &types);
             let inner = Arc::new(inner.with_rights(rights.clone()));
+            inner.look_in(state.settings.path());
             check_preparable(&inner)?;
             super::describing::check_access(&state.user, &inner)?;
             if let Some((parameters, columns)) = super::describing::described(&inner, state)? {
@@ -169,6 +173,24 @@ fn act(
         }
         _ => Err(SqlError::unsupported("this statement is not supported")),
     }
+}
+
+/// Drops the session's temporary tables.
+///
+/// # Errors
+/// `0A000` inside of a transaction; the engine's.
+fn discard_temporary(state: &mut SessionState, database: &Database) -> Result<(), SqlError> {
+    if state.settings.path().temporary().is_none() {
+        return Ok(());
+    }
+    if !matches!(state.transaction, TransactionState::Idle) {
+        return Err(SqlError::unsupported(
+            "DISCARD TEMP in a transaction is not supported: drop the tables by their names",
+        ));
+    }
+    database.drop_temporary(&state.temporary)?;
+    state.settings.set_temporary(None);
+    Ok(())
 }
 
 pub(super) fn unknown(name: &str) -> SqlError {

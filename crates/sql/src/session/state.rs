@@ -27,6 +27,8 @@ const SAVEPOINTS_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub user: Arc<str>,
+    /// The name of the schema of its temporary tables, as soon as it has some.
+    pub temporary: Arc<str>,
     pub settings: Settings,
     pub transaction: TransactionState,
     /// Of `PREPARE`.
@@ -198,6 +200,7 @@ impl SessionState {
     pub fn kept(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
+            temporary: self.temporary.clone(),
             settings: self.settings.clone(),
             transaction: TransactionState::Idle,
             named: self.named.clone(),
@@ -213,6 +216,7 @@ impl SessionState {
     pub fn by_itself(&self) -> SessionState {
         SessionState {
             user: self.user.clone(),
+            temporary: self.temporary.clone(),
             settings: self.settings.clone(),
             transaction: TransactionState::Idle,
             named: HashMap::new(),

@@ -22,6 +22,7 @@ use crate::prepared::Prepared;
 use crate::result::{Complete, CopyData, Outcome, Step, Tag, TransactionStatus};
 use crate::running::{now, seed};
 use crate::signals::Effects;
+use crate::temporary;
 use crate::write_target::WriteTarget;
 use sardonyx_base::channels::Posted;
 use sqlparser::ast::Statement;
@@ -320,7 +321,7 @@ impl Unit {
             Step::Sync => {
                 if *implicit {
                     self.steps.push_front(Step::Sync);
-                    if let Err(error) = constraints::at_commit(tx) {
+                    if let Err(error) = self.at_commit(tx) {
                         return self.not_committed(error);
                     }
                     self.state.end(true);
@@ -377,7 +378,7 @@ impl Unit {
                 };
                 let checked = Maintenance::parse(special, statement.text()).and_then(|asked| {
                     asked.check_in_transaction()?;
-                    asked.check(&*tx)
+                    asked.check(&*tx, self.state.settings.path())
                 });
                 match checked {
                     Ok(()) => self.done(Complete::of(Tag::plain(special.word()))),
@@ -424,6 +425,15 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
+    /// What is done before a commit: temporary tables are emptied or dropped, and deferred constraints are checked.
+    fn at_commit(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
+        if let Some(schema) = self.state.settings.ending_at_commit() {
+            let sequences = &mut self.effects.sequences;
+            self.defined |= temporary::at_commit(tx, &self.database, schema, sequences)?;
+        }
+        constraints::at_commit(tx)
+    }
+
     fn control(
         &mut self,
         tx: &mut dyn WriteTarget,
@@ -447,7 +457,7 @@ impl Unit {
                 self.done(complete)
             }
             Some(Statement::Commit { chain: false, .. }) => {
-                if let Err(error) = constraints::at_commit(tx) {
+                if let Err(error) = self.at_commit(tx) {
                     return self.failed(error, true);
                 }
                 self.state.end(true);

@@ -4,12 +4,13 @@
 use super::Contents::Rows;
 use super::indexes::{SeenIndex, index_oid, seen_indexes};
 use super::information_schema::relations;
-use super::{PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{VirtualRows, VirtualTable, number_of_schema, oid, schema_numbers, text};
 use crate::error::SqlError;
 use crate::expression::{Environment, shown_check};
 use crate::indexed::shown_expression;
 use crate::names::is_full_match;
 use crate::names::quoted;
+use crate::path::{SearchPath, name_in, written, written_whole};
 use crate::relation::table_oid;
 use crate::relation::{ReferenceNotes, Relation, kind, objects, parsed};
 use crate::sequences::Sequence;
@@ -174,7 +175,7 @@ pub(crate) fn constraints_of(
         let definition = format!(
             "FOREIGN KEY ({}) REFERENCES {}({}){}{}{on_delete}{}{}",
             names_of(relation, &key.columns),
-            quoted(&other.name),
+            written(&other.name),
             names_of(&other, &key.referenced),
             when(notes.full, " MATCH FULL"),
             when(notes.update_restricts, " ON UPDATE RESTRICT"),
@@ -211,6 +212,7 @@ pub(crate) fn constraints_of(
 
 fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
+    let schemas = schema_numbers(source)?;
     for relation in relations(source)? {
         for constraint in constraints_of(source, &relation)? {
             let is_foreign = constraint.letter == "f";
@@ -222,7 +224,7 @@ fn constraints(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, 
             rows.push(vec![
                 oid(constraint.oid),
                 text(&constraint.name),
-                oid(PUBLIC),
+                oid(number_of_schema(&schemas, &relation.name)),
                 text(constraint.letter),
                 Value::Bool(constraint.notes.deferrable),
                 Value::Bool(constraint.notes.deferred),
@@ -292,8 +294,8 @@ pub(crate) fn constraint_definition(source: &dyn Source, number: u32) -> Result<
     Ok(Value::Null)
 }
 
-/// How an index is made, as SQL.
-pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+/// The columns of an index, as SQL.
+fn columns_of(relation: &Relation, index: &SeenIndex) -> String {
     let columns = index.columns.iter().map(|(column, descending)| {
         let name = names_of(relation, &[*column]);
         // Those of an expression are within the parentheses that an index's grammar has around it.
@@ -303,7 +305,12 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
         };
         if *descending { name + " DESC" } else { name }
     });
-    let columns = columns.collect::<Vec<_>>().join(", ");
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// How an index is made, as SQL.
+pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
+    let columns = columns_of(relation, index);
     let unique = if index.unique { "UNIQUE " } else { "" };
     let included = match index.included.is_empty() {
         true => String::new(),
@@ -312,10 +319,26 @@ pub(super) fn definition_of(relation: &Relation, index: &SeenIndex) -> String {
     let condition = index.condition.as_ref();
     let condition = condition.map_or_else(String::new, |text| format!(" WHERE ({text})"));
     format!(
-        "CREATE {unique}INDEX {} ON public.{} USING btree ({columns}){included}{condition}",
+        "CREATE {unique}INDEX {} ON {} USING btree ({columns}){included}{condition}",
         quoted(&index.name),
-        quoted(&relation.name)
+        written_whole(&relation.name)
     )
+}
+
+/// How indexes as those of a table that are no constraints are made on another one, a statement each.
+pub(crate) fn own_indexes_on(relation: &Relation, other: &Relation) -> Vec<String> {
+    let indexes = seen_indexes(relation).into_iter();
+    let own =
+        indexes.filter(|index| !index.primary && !relation.notes.constraints.contains(&index.name));
+    own.map(|index| {
+        let unique = if index.unique { "UNIQUE " } else { "" };
+        let columns = columns_of(relation, &index);
+        format!(
+            "CREATE {unique}INDEX ON {} ({columns})",
+            written_whole(&other.name)
+        )
+    })
+    .collect()
 }
 
 /// How a table's indexes are made that are no constraints, a statement each.
@@ -386,19 +409,19 @@ fn sequences(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, Sq
     Ok(rows)
 }
 
-/// The sequence that goes with a column; null if none does.
+/// The sequence that goes with a column of a table that a text names; null if none does.
 ///
 /// # Errors
 /// `42P01`, `42703` if there is no such column.
 pub(crate) fn serial_sequence(
     source: &dyn Source,
+    path: &SearchPath,
     table: &str,
     column: &str,
 ) -> Result<Value, SqlError> {
-    let name = crate::sequences::name_in(table);
+    let (schema, name) = name_in(table)?;
+    let name = path.find_name(source, schema.as_deref(), &name)?;
     let relation = Relation::named(source, &name)?;
     let sequence = relation.column(column)?.sequence.as_ref();
-    Ok(sequence.map_or(Value::Null, |name| {
-        Value::Text(format!("public.{}", quoted(name)))
-    }))
+    Ok(sequence.map_or(Value::Null, |name| Value::Text(written_whole(name))))
 }

@@ -5,10 +5,10 @@ use super::constraints::constraint_numbers;
 use super::functions::about;
 use super::indexes::seen_indexes;
 use super::information_schema::relations;
-use super::{PUBLIC, VirtualRows, VirtualTable, oid, sequence_names, view_numbers};
+use super::{VirtualRows, VirtualTable, oid, schema_numbers, sequence_names, view_numbers};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::names::{COMMENT_OF_DATABASE, COMMENT_OF_SCHEMA, comment_name};
+use crate::names::{COMMENT_OF_DATABASE, comment_name, comment_of_schema};
 use crate::relation::table_oid;
 use crate::relation::{kind, object};
 use crate::source::Source;
@@ -115,12 +115,10 @@ fn all(source: &dyn Source, with: &Environment<'_>) -> Result<Vec<Description>, 
         let of_sequence = comment(&comment_name(kind::SEQUENCE, &name, None))?;
         add(PG_CLASS, number, 0, of_sequence.as_ref());
     }
-    add(
-        PG_NAMESPACE,
-        PUBLIC,
-        0,
-        comment(COMMENT_OF_SCHEMA)?.as_ref(),
-    );
+    for (schema, number) in schema_numbers(source)? {
+        let of_schema = comment(&comment_of_schema(&schema))?;
+        add(PG_NAMESPACE, number, 0, of_schema.as_ref());
+    }
     let of_database = comment(COMMENT_OF_DATABASE)?;
     add(PG_DATABASE, THIS_DATABASE, 0, of_database.as_ref());
     Ok(found)

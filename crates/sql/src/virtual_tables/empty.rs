@@ -263,19 +263,6 @@ pub(super) const TABLES: &[VirtualTable] = &[
         ],
     ),
     empty(
-        "pg_matviews",
-        12_011,
-        &[
-            ("schemaname", Name),
-            ("matviewname", Name),
-            ("matviewowner", Name),
-            ("tablespace", Name),
-            ("hasindexes", Bool),
-            ("ispopulated", Bool),
-            ("definition", Text),
-        ],
-    ),
-    empty(
         "pg_group",
         12_012,
         &[("groname", Name), ("grosysid", Oid), ("grolist", OidArray)],

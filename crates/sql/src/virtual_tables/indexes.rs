@@ -6,6 +6,7 @@ use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::indexed::{key_name, seen_key, shown_condition, shown_expression};
+use crate::path::beside;
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Int2, Int2Vector, Name, Oid, OidVector, OneChar, Text};
@@ -136,14 +137,17 @@ pub(super) fn seen_indexes(relation: &crate::relation::Relation) -> Vec<SeenInde
     seen
 }
 
-/// The names and numbers of all indexes.
+/// The names under which all indexes would be kept, and their numbers.
 ///
 /// # Errors
 /// What cannot be read.
 pub(crate) fn index_names(source: &dyn Source) -> Result<Vec<(String, u32)>, SqlError> {
     let relations = relations(source)?;
-    let indexes = relations.iter().flat_map(seen_indexes);
-    Ok(indexes.map(|index| (index.name, index.oid)).collect())
+    let indexes = relations.iter().flat_map(|relation| {
+        let indexes = seen_indexes(relation).into_iter();
+        indexes.map(|index| (beside(&relation.name, &index.name), index.oid))
+    });
+    Ok(indexes.collect())
 }
 
 fn indexes(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
@@ -212,8 +216,8 @@ fn index_definitions(source: &dyn Source, _: &Environment<'_>) -> Result<Virtual
     for relation in relations(source)? {
         for index in seen_indexes(&relation) {
             rows.push(vec![
-                text("public"),
-                text(&relation.name),
+                text(relation.schema_name()),
+                text(relation.local()),
                 text(&index.name),
                 Value::Null,
                 Value::Text(super::constraints::definition_of(&relation, &index)),

@@ -6,7 +6,8 @@ use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::indexed::shown_generated;
-use crate::relation::{DefaultValue, Relation, is_own};
+use crate::path::{local, schema_of};
+use crate::relation::{DefaultValue, Relation, RelationColumn, is_own};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
@@ -60,14 +61,26 @@ fn yes(is_so: bool) -> Value {
     text(if is_so { "YES" } else { "NO" })
 }
 
-/// The default of a column, as SQL writes it.
-pub(super) fn default_text(column: &crate::relation::RelationColumn) -> Option<String> {
+/// The default of a column, as SQL writes it in a session.
+///
+/// # Errors
+/// What cannot be read.
+pub(super) fn default_text(
+    source: &dyn Source,
+    with: &Environment<'_>,
+    column: &RelationColumn,
+) -> Result<Option<String>, SqlError> {
     if let Some(sequence) = &column.sequence {
-        return Some(format!(
-            "nextval('{}'::regclass)",
-            sequence.replace('\'', "''")
-        ));
+        let settings = with.context.settings.borrow();
+        let name = settings.path().written(source, sequence)?;
+        let name = name.replace('\'', "''");
+        return Ok(Some(format!("nextval('{name}'::regclass)")));
     }
+    Ok(constant_text(column))
+}
+
+/// The default of a column that draws from no sequence.
+pub(crate) fn constant_text(column: &RelationColumn) -> Option<String> {
     match &column.default {
         DefaultValue::Expression(text) => Some(text.clone()),
         DefaultValue::Value(value) => {
@@ -86,9 +99,13 @@ pub(super) fn default_text(column: &crate::relation::RelationColumn) -> Option<S
 
 fn columns(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
-    for relation in relations(source)? {
+    let mut tables = relations(source)?;
+    // The standard knows no materialized views.
+    tables.retain(|relation| relation.notes.materialized.is_none());
+    for relation in tables {
         for (at, column) in relation.columns.iter().enumerate() {
-            let default = default_text(column).map_or(Value::Null, Value::Text);
+            let default = default_text(source, with, column)?;
+            let default = default.map_or(Value::Null, Value::Text);
             let mut row = column_row(&relation.name, at, &column.name, column.spec);
             row[5] = default;
             row[6] = yes(!column.not_null);
@@ -121,8 +138,8 @@ fn column_row(relation: &str, at: usize, name: &str, spec: TypeSpec) -> Vec<Valu
     };
     vec![
         text(DATABASE),
-        text("public"),
-        text(relation),
+        text(schema_of(relation)),
+        text(local(relation)),
         text(name),
         Value::Int(at as i128 + 1),
         Value::Null,

@@ -4,10 +4,14 @@ use super::Contents::{Query, Rows};
 use super::indexes::{BTREE, HEAP, seen_indexes};
 use super::information_schema::{default_text, relations};
 use super::views::seen_views;
-use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{
+    INFORMATION_SCHEMA, OWNER, PG_CATALOG, VirtualRows, VirtualTable, number_of_schema, oid,
+    schema_numbers, text,
+};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::indexed::{expression_column, shown_generated};
+use crate::path::{is_temporary, local, schema_of};
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
@@ -135,6 +139,7 @@ struct Class<'a> {
     columns: usize,
     checks: usize,
     has_indexes: bool,
+    is_temporary: bool,
     /// Whether it refers to others, or others to it: those are kept by triggers there.
     refers: bool,
 }
@@ -149,7 +154,7 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(0),
         oid(OWNER),
         oid(match of.kind {
-            "r" => HEAP,
+            "r" | "m" => HEAP,
             "i" => BTREE,
             _ => 0,
         }),
@@ -161,18 +166,22 @@ fn class(of: &Class<'_>) -> Vec<Value> {
         oid(0),
         Value::Bool(of.has_indexes),
         no(),
-        text("p"),
+        text(if of.is_temporary { "t" } else { "p" }),
         text(of.kind),
         Value::Int(of.columns as i128),
         Value::Int(of.checks as i128),
         // A view is a rule there.
-        Value::Bool(of.kind == "v"),
+        Value::Bool(matches!(of.kind, "v" | "m")),
         Value::Bool(of.refers),
         no(),
         no(),
         no(),
         Value::Bool(true),
-        text(if of.kind == "r" { "d" } else { "n" }),
+        text(if matches!(of.kind, "r" | "m") {
+            "d"
+        } else {
+            "n"
+        }),
         no(),
         oid(0),
         oid(0),
@@ -191,13 +200,18 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
         keys.flat_map(|key| [relation.number, key.table])
     });
     let referring: Vec<u16> = keys.collect();
+    let schemas = schema_numbers(source)?;
     for relation in &relations {
         let indexes = seen_indexes(relation);
         rows.push(class(&Class {
             oid: table_oid(relation.number),
-            name: &relation.name,
-            namespace: PUBLIC,
-            kind: "r",
+            name: relation.local(),
+            namespace: number_of_schema(&schemas, &relation.name),
+            kind: if relation.notes.materialized.is_some() {
+                "m"
+            } else {
+                "r"
+            },
             // Of a table of nodes it is not known, as in PostgreSQL of one that was never analysed.
             rows: match source.knows_counts() {
                 true => source.count(relation.number)? as f64,
@@ -207,45 +221,49 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             checks: relation.schema.checks.len(),
             has_indexes: !indexes.is_empty(),
             refers: referring.contains(&relation.number),
+            is_temporary: is_temporary(relation.schema_name()),
         }));
         for index in indexes {
             rows.push(class(&Class {
                 oid: index.oid,
                 name: &index.name,
-                namespace: PUBLIC,
+                namespace: number_of_schema(&schemas, &relation.name),
                 kind: "i",
                 rows: 0.0,
                 columns: index.columns.len(),
                 checks: 0,
                 has_indexes: false,
                 refers: false,
+                is_temporary: is_temporary(relation.schema_name()),
             }));
         }
     }
     for (name, number) in &super::constraints::sequence_names(source)? {
         rows.push(class(&Class {
             oid: *number,
-            name,
-            namespace: PUBLIC,
+            name: local(name),
+            namespace: number_of_schema(&schemas, name),
             kind: "S",
             rows: 1.0,
             columns: 3,
             checks: 0,
             has_indexes: false,
             refers: false,
+            is_temporary: is_temporary(schema_of(name)),
         }));
     }
     for view in &seen_views(source, with)? {
         rows.push(class(&Class {
             oid: view.oid,
-            name: &view.name,
-            namespace: PUBLIC,
+            name: local(&view.name),
+            namespace: number_of_schema(&schemas, &view.name),
             kind: "v",
             rows: 0.0,
             columns: view.columns.len(),
             checks: 0,
             has_indexes: false,
             refers: false,
+            is_temporary: is_temporary(schema_of(&view.name)),
         }));
     }
     for table in super::all() {
@@ -264,6 +282,7 @@ fn classes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, S
             checks: 0,
             has_indexes: false,
             refers: false,
+            is_temporary: false,
         }));
     }
     Ok(rows)
@@ -277,7 +296,7 @@ fn attributes(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows
             let mut row = plain_attribute(number, at, &column.name, column.spec);
             row[ATTNOTNULL] = Value::Bool(column.not_null);
             let has_default = column.is_generated
-                || (column.identity.is_none() && default_text(column).is_some());
+                || (column.identity.is_none() && default_text(source, with, column)?.is_some());
             row[ATTHASDEF] = Value::Bool(has_default);
             row[ATTGENERATED] = text(if column.is_generated { "s" } else { "" });
             row[ATTIDENTITY] = text(column.identity.map_or(String::new(), String::from).as_str());
@@ -342,13 +361,13 @@ fn plain_attribute(relation: u32, at: usize, name: &str, spec: TypeSpec) -> Vec<
     ]
 }
 
-fn defaults(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+fn defaults(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, SqlError> {
     let mut rows = Vec::new();
     for relation in relations(source)? {
         for (at, column) in relation.columns.iter().enumerate() {
             let text = match column.is_generated {
                 true => shown_generated(&relation.schema, column.number),
-                false => default_text(column),
+                false => default_text(source, with, column)?,
             };
             if let (Some(default), None) = (text, column.identity) {
                 let table = table_oid(relation.number);

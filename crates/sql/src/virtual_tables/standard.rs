@@ -30,7 +30,8 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("is_insertable_into", Text),
         ],
         "select 'sardonyx', n.nspname, c.relname,
-            case c.relkind when 'r' then 'BASE TABLE' else 'VIEW' end,
+            case when c.relpersistence = 't' then 'LOCAL TEMPORARY' when c.relkind = 'r' then 'BASE TABLE'
+                else 'VIEW' end,
             case c.relkind when 'r' then 'YES' else 'NO' end
         from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         where c.relkind in ('r', 'v')",
@@ -140,13 +141,14 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("update_rule", Text),
             ("delete_rule", Text),
         ],
-        "select 'sardonyx', 'public', k.conname, 'sardonyx', 'public', u.conname,
+        "select 'sardonyx', n.nspname, k.conname, 'sardonyx', un.nspname, u.conname,
             case k.confmatchtype when 'f' then 'FULL' else 'NONE' end,
             case k.confupdtype when 'r' then 'RESTRICT' else 'NO ACTION' end,
             case k.confdeltype when 'c' then 'CASCADE' when 'n' then 'SET NULL' when 'r' then 'RESTRICT'
                 else 'NO ACTION' end
-        from pg_catalog.pg_constraint k
+        from pg_catalog.pg_constraint k join pg_catalog.pg_namespace n on n.oid = k.connamespace
             left join pg_catalog.pg_constraint u on u.conindid = k.conindid and u.contype in ('p', 'u')
+            left join pg_catalog.pg_namespace un on un.oid = u.connamespace
         where k.contype = 'f'",
     ),
     standard(
@@ -158,8 +160,9 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("constraint_name", Name),
             ("check_clause", Text),
         ],
-        "select 'sardonyx', 'public', conname, substring(conbin, 7)
-        from pg_catalog.pg_constraint where contype = 'c'",
+        "select 'sardonyx', n.nspname, k.conname, substring(k.conbin, 7)
+        from pg_catalog.pg_constraint k join pg_catalog.pg_namespace n on n.oid = k.connamespace
+        where k.contype = 'c'",
     ),
     standard(
         "sequences",
@@ -175,8 +178,9 @@ pub(super) const TABLES: &[VirtualTable] = &[
             ("increment", Text),
             ("cycle_option", Text),
         ],
-        "select 'sardonyx', 'public', c.relname, format_type(s.seqtypid, null), s.seqstart::text, s.seqmin::text,
+        "select 'sardonyx', n.nspname, c.relname, format_type(s.seqtypid, null), s.seqstart::text, s.seqmin::text,
             s.seqmax::text, s.seqincrement::text, case when s.seqcycle then 'YES' else 'NO' end
-        from pg_catalog.pg_sequence s join pg_catalog.pg_class c on c.oid = s.seqrelid",
+        from pg_catalog.pg_sequence s join pg_catalog.pg_class c on c.oid = s.seqrelid
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
     ),
 ];

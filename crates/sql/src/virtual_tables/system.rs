@@ -1,7 +1,7 @@
 //! Tables of `pg_catalog` on what is no table: `pg_namespace`, `pg_type`, `pg_database`, `pg_settings`, `pg_roles`.
 
 use super::Contents::Rows;
-use super::{INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, VirtualRows, VirtualTable, oid, text};
+use super::{OWNER, PG_CATALOG, VirtualRows, VirtualTable, oid, schema_numbers, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
 use crate::source::Source;
@@ -155,14 +155,12 @@ pub(super) const TABLES: &[VirtualTable] = &[
     },
 ];
 
-fn namespaces(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
-    let all = [
-        (PG_CATALOG, "pg_catalog"),
-        (PUBLIC, "public"),
-        (INFORMATION_SCHEMA, "information_schema"),
-    ];
-    let rows = all.map(|(number, name)| vec![oid(number), text(name), oid(OWNER), Value::Null]);
-    Ok(rows.into())
+fn namespaces(source: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {
+    let mut all: Vec<(String, u32)> = schema_numbers(source)?.into_iter().collect();
+    all.sort_by_key(|(_, number)| *number);
+    let rows = all.iter();
+    let rows = rows.map(|(name, number)| vec![oid(*number), text(name), oid(OWNER), Value::Null]);
+    Ok(rows.collect())
 }
 
 fn types(_: &dyn Source, _: &Environment<'_>) -> Result<VirtualRows, SqlError> {

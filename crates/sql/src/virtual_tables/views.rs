@@ -1,27 +1,53 @@
-//! The table of the catalogue on views, `pg_views`; and views as relations with columns, which
+//! The tables of the catalogue on views, `pg_views` and `pg_matviews`; and views as relations with columns, which
 //! stand among the tables in others.
 
-use super::Contents::Rows;
+use super::Contents::{Query, Rows};
+use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
+use crate::path::{local, schema_of};
+use crate::relation::table_oid;
 use crate::source::Source;
-use crate::types::SqlType::{Name, Text};
+use crate::types::SqlType::{Bool, Name, Text};
 use crate::views::{ViewColumn, views};
 use sardonyx::schema::Value;
 
-pub(super) const TABLES: &[VirtualTable] = &[VirtualTable {
-    schema: "pg_catalog",
-    name: "pg_views",
-    oid: 12_010,
-    columns: &[
-        ("schemaname", Name),
-        ("viewname", Name),
-        ("viewowner", Name),
-        ("definition", Text),
-    ],
-    contents: Rows(pg_views),
-}];
+pub(super) const TABLES: &[VirtualTable] = &[
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_views",
+        oid: 12_010,
+        columns: &[
+            ("schemaname", Name),
+            ("viewname", Name),
+            ("viewowner", Name),
+            ("definition", Text),
+        ],
+        contents: Rows(pg_views),
+    },
+    VirtualTable {
+        schema: "pg_catalog",
+        name: "pg_matviews",
+        oid: 12_011,
+        columns: &[
+            ("schemaname", Name),
+            ("matviewname", Name),
+            ("matviewowner", Name),
+            ("tablespace", Name),
+            ("hasindexes", Bool),
+            ("ispopulated", Bool),
+            ("definition", Text),
+        ],
+        contents: Query(PG_MATVIEWS),
+    },
+];
+
+const PG_MATVIEWS: &str = "
+    select n.nspname, c.relname, pg_get_userbyid(c.relowner), null::name, c.relhasindex, c.relispopulated,
+        pg_get_viewdef(c.oid)
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.relkind = 'm'";
 
 /// A view as a relation.
 pub(super) struct SeenView {
@@ -69,6 +95,12 @@ pub(crate) fn view_numbers(source: &dyn Source) -> Result<Vec<(String, u32)>, Sq
 pub(crate) fn view_text(source: &dyn Source, oid: u32) -> Result<Value, SqlError> {
     let mut views = views(source)?.into_iter().enumerate();
     let found = views.find(|(at, _)| view_oid(*at) == oid);
+    if found.is_none() {
+        let mut tables = relations(source)?.into_iter();
+        let table = tables.find(|relation| table_oid(relation.number) == oid);
+        let query = table.and_then(|relation| relation.notes.materialized);
+        return Ok(query.map_or(Value::Null, |query| Value::Text(format!(" {query};"))));
+    }
     Ok(found.map_or(Value::Null, |(_, (_, view))| Value::Text(view.query + ";")))
 }
 
@@ -76,8 +108,8 @@ fn pg_views(source: &dyn Source, with: &Environment<'_>) -> Result<VirtualRows, 
     let views = views(source)?.into_iter();
     let rows = views.map(|(name, view)| {
         vec![
-            text("public"),
-            Value::Text(name),
+            text(schema_of(&name)),
+            text(local(&name)),
             text(&with.context.user),
             Value::Text(view.query + ";"),
         ]

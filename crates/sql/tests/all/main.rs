@@ -21,6 +21,7 @@ mod notifications;
 mod programs;
 mod queries;
 mod rights;
+mod schemas;
 mod scripts;
 mod serializable;
 mod streams;

@@ -125,11 +125,10 @@ impl Script<'_> {
 
 /// An error as a client is told it, line by line.
 fn told(error: &SqlError) -> Vec<String> {
-    let schema = error.schema.map(String::from);
     let fields = [
         ("DETAIL", &error.detail),
         ("HINT", &error.hint),
-        ("SCHEMA", &schema),
+        ("SCHEMA", &error.schema),
         ("TABLE", &error.table),
         ("COLUMN", &error.column),
         ("CONSTRAINT", &error.constraint),
@@ -137,7 +136,9 @@ fn told(error: &SqlError) -> Vec<String> {
     let fields = fields
         .iter()
         .filter_map(|(name, value)| Some(format!("{name}: {}", value.as_ref()?)));
-    [error.message.clone()].into_iter().chain(fields).collect()
+    let fields = [error.message.clone()].into_iter().chain(fields);
+    let lines = fields.flat_map(|field| field.lines().map(String::from).collect::<Vec<_>>());
+    lines.collect()
 }
 
 /// The database of a session: of nodes the first session has one, and all others another.
@@ -180,9 +181,12 @@ const NOT_ON_NODES: &[&str] = &[
     "psql.sql",
     "replays.sql",
     "sequences.sql",
+    "schemas.sql",
     "session_parameters.sql",
     "set_functions.sql",
     "sqlalchemy.sql",
+    "tables_of_queries.sql",
+    "temporary.sql",
     "volatile.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
     "transactions.sql",
@@ -227,6 +231,10 @@ macro_rules! scripts {
 
 scripts! {
     rows: "rows.sql",
+    matviews: "matviews.sql",
+    schemas: "schemas.sql",
+    tables_of_queries: "tables_of_queries.sql",
+    temporary: "temporary.sql",
     checks: "checks.sql",
     constraints: "constraints.sql",
     deferred: "deferred.sql",

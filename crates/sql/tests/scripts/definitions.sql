@@ -229,8 +229,5 @@ create table x (id int primary key); insert into x values (1); insert into x val
 statement error 42P01
 select * from x
 
-statement error 0A000
-create table y as select 1
-
 statement error 42P16
 create table "sql.objects" (id int primary key)

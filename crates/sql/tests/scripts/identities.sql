@@ -109,9 +109,6 @@ statement error 22023
 CREATE SEQUENCE wrong AS text
 
 statement error 0A000
-CREATE TEMPORARY SEQUENCE wrong
-
-statement error 0A000
 CREATE SEQUENCE wrong OWNED BY a.v
 
 statement ok

@@ -5,9 +5,6 @@ CREATE UNLOGGED TABLE t (a int)
 ----
 CREATE TABLE with UNLOGGED is not supported
 
-statement error 0A000
-CREATE TEMP TABLE t (a int)
-
 statement ok
 CREATE TABLE t (a int, b text COLLATE "C", c varchar(5) COLLATE pg_catalog."default") WITH (fillfactor = 70, autovacuum_enabled = false)
 
@@ -30,9 +27,6 @@ CREATE TABLE u (a int) PARTITION BY RANGE (a)
 
 statement error 0A000
 CREATE TABLE u () INHERITS (t)
-
-statement error 0A000
-CREATE TABLE u (LIKE t)
 
 statement error 0A000
 CREATE TABLE u (a int UNIQUE NULLS NOT DISTINCT)
@@ -78,13 +72,10 @@ statement ok
 ALTER TABLE ONLY t SET (fillfactor = 50)
 
 statement error 0A000
-CREATE MATERIALIZED VIEW v AS SELECT 1 x
+CREATE OR REPLACE MATERIALIZED VIEW v AS SELECT 1 x
 
 statement error 0A000
 CREATE VIEW v WITH (security_barrier) AS SELECT 1 x
-
-statement error 0A000
-CREATE TEMP VIEW v AS SELECT 1 x
 
 # Queries.
 
@@ -114,7 +105,7 @@ statement error 0A000
 SELECT * FROM t TABLESAMPLE SYSTEM (10)
 
 statement error 0A000
-SELECT a INTO u FROM t
+SELECT a INTO UNLOGGED u FROM t
 
 statement error 0A000
 SELECT a FROM t ORDER BY a FETCH FIRST 1 ROWS WITH TIES

@@ -54,6 +54,7 @@ statement error 42P01
 SELECT nothing.t.a FROM t
 ----
 invalid reference to FROM-clause entry for table "t"
+HINT: There is an entry for table "t", but it cannot be referenced from this part of the query.
 
 statement error 42P01
 SELECT nothing.t.* FROM t
@@ -204,8 +205,16 @@ SHOW search_path
 ----
 "$user", public
 
-statement error 22023
+statement ok
 SET search_path TO 'public, other'
+
+query
+SHOW search_path
+----
+"public, other"
+
+statement ok
+RESET search_path
 
 # COMMENT ON says whole what it does not know.
 

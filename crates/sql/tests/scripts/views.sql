@@ -123,9 +123,6 @@ statement error 42601
 create view wrong(a, b) as select id from people
 
 statement error 0A000
-create materialized view wrong as select id from people
-
-statement error 0A000
 create view wrong with (security_barrier) as select id from people
 
 statement error 42809

@@ -4,7 +4,7 @@ use super::definition::*;
 use super::session::user;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::relation::ASIDE;
+use crate::path::{has_schema, is_of_catalogue, name_in, unknown_schema};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 
@@ -51,13 +51,13 @@ pub(super) static TABLE: &[Definition] = functions! {
     pg_relation_size(REGCLASS, TEXT) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_size_pretty(INT8) -> TEXT, |a, _| size_pretty(a.int(0)), "number of bytes with a unit";
     pg_statistics_obj_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
-    pg_table_is_visible(OID) -> BOOL, |a, _| is_visible(a.oid(0)), "true of tables that are found without a schema", stable;
+    pg_table_is_visible(OID) -> BOOL, is_visible, "true of tables that are found without a schema; null if there is none of the number", stable;
     pg_table_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_total_relation_size(REGCLASS) -> INT8, |_, _| int(0), "0: sizes are not counted", stable;
     pg_type_is_visible(OID) -> BOOL, |_, _| yes(), "true", stable;
     pg_typeof(ANY) -> TEXT, |a, _| text(a.kind(0).name()), "name of a value's type", on_null;
     shobj_description(OID, TEXT) -> TEXT, description, "comment on a database", stable;
-    to_regclass(TEXT) -> REGCLASS, |a, with| Ok(table_number(a, with).map_or(Value::Null, number)), "number of a table; null if there is none", stable;
+    to_regclass(TEXT) -> REGCLASS, |a, with| Ok(table_number(a, with)?.map_or(Value::Null, number)), "number of a table; null if there is none", stable;
     to_regtype(TEXT) -> OID, |a, _| Ok(SqlType::named(a.text(0)).map_or(Value::Null, |kind| number(kind.oid()))), "number of a type; null if there is none", stable;
 };
 
@@ -68,7 +68,9 @@ pub(crate) static TABLE_NAME: Definition = Definition::new(
     TEXT,
     |a, with| {
         let oid = a.oid(0);
-        let name = oid.and_then(|oid| with.context.draws.borrow().table_name(oid));
+        let settings = with.context.settings.borrow();
+        let draws = with.context.draws.borrow();
+        let name = oid.and_then(|oid| draws.tables.name(settings.path(), oid));
         text(name.unwrap_or_else(|| oid.unwrap_or(0).to_string()))
     },
     "",
@@ -81,12 +83,24 @@ pub(crate) static TABLE_NUMBER: Definition = Definition::new(
     &[TEXT],
     REGCLASS,
     |a, with| {
-        let found = table_number(a, with);
-        found.map_or_else(|| Err(SqlError::unknown_table(a.text(0))), int)
+        let found = table_number(a, with)?;
+        found.map_or_else(|| Err(no_table(a.text(0), with)), int)
     },
     "",
 )
 .stable();
+
+/// That a text names no table: what it says of the schema goes first.
+fn no_table(text: &str, with: &Environment<'_>) -> SqlError {
+    let schema = name_in(text).ok().and_then(|(schema, _)| schema);
+    if let (Some(schema), Some(reading)) = (schema, with.reading)
+        && !is_of_catalogue(&schema)
+        && has_schema(reading.source, &schema).is_ok_and(|is_there| !is_there)
+    {
+        return unknown_schema(&schema);
+    }
+    SqlError::unknown_table(text)
+}
 
 fn yes() -> Answer {
     Ok(Value::Bool(true))
@@ -100,16 +114,24 @@ fn number(oid: u32) -> Value {
     Value::Int(oid.into())
 }
 
-/// Only `information_schema` stands beside what is found without a schema.
-fn is_visible(oid: Option<u32>) -> Answer {
-    Ok(Value::Bool(!oid.is_some_and(|oid| ASIDE.contains(&oid))))
+fn is_visible(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let settings = with.context.settings.borrow();
+    let draws = with.context.draws.borrow();
+    let is_visible = a
+        .oid(0)
+        .map(|oid| draws.tables.is_visible(settings.path(), oid));
+    Ok(is_visible.flatten().map_or(Value::Null, Value::Bool))
 }
 
 /// The number of a table by its name, or by the number as a text.
-fn table_number(a: Arguments<'_>, with: &Environment<'_>) -> Option<u32> {
+fn table_number(a: Arguments<'_>, with: &Environment<'_>) -> Result<Option<u32>, SqlError> {
     let name = a.text(0);
-    let number = name.parse().ok();
-    number.or_else(|| with.context.draws.borrow().table_number(name))
+    if let Ok(number) = name.parse() {
+        return Ok(Some(number));
+    }
+    let settings = with.context.settings.borrow();
+    let draws = with.context.draws.borrow();
+    draws.tables.number(settings.path(), name)
 }
 
 fn format_type(a: Arguments<'_>) -> Answer {
@@ -186,5 +208,6 @@ fn serial_sequence(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
         return none();
     };
     let catalogue = with.context.catalogue;
-    catalogue.serial_sequence(reading.source, a.text(0), a.text(1))
+    let settings = with.context.settings.borrow();
+    catalogue.serial_sequence(reading.source, settings.path(), a.text(0), a.text(1))
 }

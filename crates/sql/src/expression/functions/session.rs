@@ -2,8 +2,8 @@
 
 use super::definition::*;
 use super::numbers::random_bits;
+use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::sequences::name_in;
 use crate::values::arrays::written;
 use sardonyx::schema::Value;
 
@@ -14,8 +14,8 @@ pub(super) static TABLE: &[Definition] = functions! {
     current_catalog() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
     current_database() -> NAME, |_, _| text("sardonyx"), "name of the database", stable;
     current_role() -> NAME, user, "name of the user", stable;
-    current_schema() -> NAME, |_, _| text("public"), "name of the schema", stable;
-    current_schemas(BOOL) -> TEXTS, |a, _| schemas(a.is_true(0)), "names of the schemas; with `true`, of the catalogue's, too", stable;
+    current_schema() -> NAME, |_, with| current_schema(with), "first schema of the path that is there; null if none is", stable;
+    current_schemas(BOOL) -> TEXTS, current_schemas, "schemas of the path that are there; with `true`, with those that it does not name", stable;
     current_setting(TEXT) -> TEXT, current_setting, "value of a parameter", stable, session;
     current_setting(TEXT, BOOL) -> TEXT, current_setting, "value of a parameter; with `true`, null if there is none", stable, session;
     current_user() -> NAME, user, "name of the user", stable;
@@ -40,20 +40,40 @@ pub(super) static TABLE: &[Definition] = functions! {
     version() -> TEXT, |_, _| text(VERSION), "the version of PostgreSQL whose meaning is kept, and of Sardonyx", stable;
 };
 
-/// `nextval`, where a column draws from its sequence.
-pub(crate) static NEXT: Definition = Definition::new("nextval", &[REGCLASS], INT8, nextval, "")
-    .volatile()
-    .session();
+/// `nextval`, where a column draws from its sequence, whose name is as it is kept.
+pub(crate) static NEXT: Definition = Definition::new(
+    "nextval",
+    &[REGCLASS],
+    INT8,
+    |a, with| next_of(a.text(0), with),
+    "",
+)
+.volatile()
+.session();
 
 pub(super) fn user(_: Arguments<'_>, with: &Environment<'_>) -> Answer {
     text(&*with.context.user)
 }
 
-fn schemas(has_catalogue: bool) -> Answer {
-    text(match has_catalogue {
-        true => "{pg_catalog,public}",
-        false => "{public}",
-    })
+/// The schemas of the session's path that are there.
+fn schemas(has_catalogue: bool, with: &Environment<'_>) -> Result<Vec<String>, SqlError> {
+    let settings = with.context.settings.borrow();
+    match with.reading {
+        Some(reading) => settings.path().all(reading.source, has_catalogue),
+        None => Err(SqlError::unsupported(
+            "schemas cannot be asked for where no table is read",
+        )),
+    }
+}
+
+fn current_schema(with: &Environment<'_>) -> Answer {
+    let first = schemas(false, with)?.into_iter().next();
+    first.map_or(Ok(Value::Null), text)
+}
+
+fn current_schemas(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    let schemas = schemas(a.is_true(0), with)?.into_iter();
+    text(written(schemas.map(Some)))
 }
 
 fn notify(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
@@ -103,29 +123,40 @@ fn current_setting(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     }
 }
 
-/// The name of a sequence.
-fn sequence(a: Arguments<'_>) -> String {
-    match a.oid(0) {
-        Some(number) => number.to_string(),
-        None => name_in(a.text(0)),
+/// The name under which a sequence is kept.
+fn sequence(a: Arguments<'_>, with: &Environment<'_>) -> Result<String, SqlError> {
+    if let Some(number) = a.oid(0) {
+        return Ok(number.to_string());
     }
+    let (text, counters) = (a.text(0), with.context.database()?.counters());
+    let settings = with.context.settings.borrow();
+    let draws = with.context.draws.borrow();
+    let is_there = |name: &str| draws.has_sequence(counters, name);
+    let found = settings.path().find_in(text, is_there)?;
+    found.ok_or_else(|| SqlError::unknown_table(text))
 }
 
 fn nextval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
+    next_of(&sequence(a, with)?, with)
+}
+
+fn next_of(name: &str, with: &Environment<'_>) -> Answer {
     let context = with.context;
     let mut draws = context.draws.borrow_mut();
-    int(draws.next(context.database()?.counters(), &sequence(a))?)
+    int(draws.next(context.database()?.counters(), name)?)
 }
 
 fn currval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
-    int(with.context.draws.borrow().current(&sequence(a))?)
+    let name = sequence(a, with)?;
+    int(with.context.draws.borrow().current(&name)?)
 }
 
 fn setval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
     let (context, value) = (with.context, a.int(1));
     let is_called = a.len() < 3 || a.is_true(2);
+    let name = sequence(a, with)?;
     let mut draws = context.draws.borrow_mut();
     let counters = context.database()?.counters();
-    draws.set(counters, &sequence(a), value, is_called)?;
+    draws.set(counters, &name, value, is_called)?;
     int(value)
 }

@@ -89,7 +89,7 @@ impl<'w> Whole<'w> {
         };
         let turn = database.turn(&with.context.interrupt)?;
         let asked = |tx: &mut Transaction<'_>| {
-            let Some(work) = RowsWork::of(tx, statement)? else {
+            let Some(work) = RowsWork::of(tx, statement, given.statement.rights().path())? else {
                 return Ok(None);
             };
             let rows = Source::count(&*tx, work.table)?;
@@ -169,7 +169,8 @@ impl<'w> Whole<'w> {
     ) -> Result<Complete, Stop> {
         let mut sequences = SequenceChanges::default();
         let statement = given.statement.statement();
-        let now = statement.map(|statement| RowsWork::of(tx, statement));
+        let rights = given.statement.rights();
+        let now = statement.map(|statement| RowsWork::of(tx, statement, rights.path()));
         if !matches!(now, Some(Ok(Some(now))) if now == *work) {
             return Err(self.conflict());
         }

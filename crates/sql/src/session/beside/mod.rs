@@ -44,11 +44,12 @@ use crate::result::{Complete, Outcome, Step};
 use crate::running::{now, seed};
 use crate::sequences::Draws;
 use crate::signals::Effects;
+use crate::table_names::TableNames;
 use made::Ran;
 pub(super) use made::{Came, Work};
 use sardonyx::Ticket;
 use sardonyx_base::waiting;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use tracing::Instrument;
 
 /// So often a statement begins again, if the table changed otherwise than by its rows, or what it read changed.
@@ -86,7 +87,8 @@ impl Session {
         // Only tables in main memory have next contents.
         self.database.tables()?;
         let is_idle = matches!(self.state.transaction, TransactionState::Idle);
-        if !is_idle || !may_run_beside(statement) || self.state.usually_reads() {
+        let ends_tables = self.state.settings.ending_at_commit().is_some();
+        if !is_idle || ends_tables || !may_run_beside(statement) || self.state.usually_reads() {
             return None;
         }
         let started = now();
@@ -154,7 +156,14 @@ impl Session {
         let state = &mut self.state;
         let (came, _) = waiting::long(|| {
             waiting::interruptible(&interrupt, None, || {
-                with_context(&database, state, &given, HashMap::new(), draws, commit)
+                with_context(
+                    &database,
+                    state,
+                    &given,
+                    TableNames::default(),
+                    draws,
+                    commit,
+                )
             })
         });
         came
@@ -170,7 +179,15 @@ impl Session {
                 Class::Define => {
                     let draws = Draws::refused("what defines something draws no numbers here");
                     let define = |with: &Environment<'_>| defining::define(&database, given, with);
-                    with_context(&database, state, given, HashMap::new(), draws, define).0
+                    with_context(
+                        &database,
+                        state,
+                        given,
+                        TableNames::default(),
+                        draws,
+                        define,
+                    )
+                    .0
                 }
                 _ => {
                     let begun = database.committed(&state.interrupt)?;

@@ -1,0 +1,194 @@
+//! `CREATE TABLE … AS` and `SELECT … INTO`: a table with the columns and rows of a query.
+//!
+//! The query's columns are those of a `CREATE TABLE`, which is run as any other, and its rows are those of an `INSERT`.
+
+use crate::database::Database;
+use crate::error::{SqlError, code};
+use crate::expression::{Environment, Parameters};
+use crate::names::{name_of, parts_of, quoted};
+use crate::parse::{UNSAID, parse_kept};
+use crate::path::written_whole;
+use crate::plan::planning::Planning;
+use crate::plan::query::draft_query;
+use crate::prepared::{Prepared, plan_statement};
+use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::running::run_plan;
+use crate::sequences::SequenceChanges;
+use crate::source::Source;
+use crate::write_target::WriteTarget;
+use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Whether a statement puts the rows of a query into a table that it makes, or made.
+pub(crate) fn is_of_query(statement: Option<&Statement>) -> bool {
+    match statement {
+        Some(Statement::CreateView(create)) => create.materialized,
+        Some(Statement::RefreshMaterializedView(_)) => true,
+        statement => of_query(statement).is_some(),
+    }
+}
+
+/// `CREATE TABLE` of a query, if a statement is one.
+fn of_query(statement: Option<&Statement>) -> Option<(&CreateTable, &Query)> {
+    match statement {
+        Some(Statement::CreateTable(create)) => {
+            create.query.as_deref().map(|query| (create, query))
+        }
+        _ => None,
+    }
+}
+
+/// Makes a table of a query, or fills it again.
+///
+/// # Errors
+/// What is wrong with the query, its columns or the table; what the engine says.
+pub(crate) fn run(
+    tx: &mut dyn WriteTarget,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+    with: &Environment<'_>,
+) -> Result<Complete, SqlError> {
+    match prepared.statement() {
+        Some(Statement::CreateView(create)) => {
+            return super::materialized::create(tx, database, prepared, create, with);
+        }
+        Some(Statement::RefreshMaterializedView(refresh)) => {
+            return super::materialized::refresh(tx, prepared, refresh, with);
+        }
+        _ => {}
+    }
+    let Some((create, query)) = of_query(prepared.statement()) else {
+        return Err(SqlError::syntax("there is no query to make a table of"));
+    };
+    let rights = prepared.rights();
+    let names = create.columns.iter().map(said_name);
+    let names = names.collect::<Result<Vec<String>, SqlError>>()?;
+    let table = CreateTable {
+        columns: columns_for(&*tx, query, &names, &rights)?,
+        query: None,
+        with_data: None,
+        ..create.clone()
+    };
+    let statement = Statement::CreateTable(table);
+    let making = Prepared::new(prepared.text().into(), Some(statement), &[]);
+    let making = making.with_rights(rights.clone());
+    let Some(target) = tx.define() else {
+        return Err(SqlError::unsupported(
+            "a transaction that runs aside defines nothing",
+        ));
+    };
+    let name = rights
+        .path()
+        .new_name(target.view(), &create.name, create.temporary);
+    let user = with.context.user.clone();
+    // It has none of its own.
+    let mut sequences = SequenceChanges::default();
+    let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
+    target.defined()?;
+    let is_there = complete
+        .notices
+        .iter()
+        .any(|notice| notice.code == code::DUPLICATE_TABLE);
+    let is_empty = create.with_data.as_ref().is_some_and(|with| !with.data);
+    if is_there || is_empty {
+        complete.tag = Tag::plain("CREATE TABLE AS");
+        return Ok(complete);
+    }
+    let rows = fill(tx, &name?, query, &rights, with)?;
+    complete.tag = Tag::rows("SELECT", rows);
+    Ok(complete)
+}
+
+/// Inserts the rows of a query into a table. Returns how many there are.
+///
+/// # Errors
+/// What cannot be computed or stored.
+pub(super) fn fill(
+    tx: &mut dyn WriteTarget,
+    name: &str,
+    query: &Query,
+    rights: &Arc<Rights>,
+    with: &Environment<'_>,
+) -> Result<u64, SqlError> {
+    let text = format!("insert into {} default values", written_whole(name));
+    let Some(Statement::Insert(mut insert)) = parse_kept(&text)?.pop() else {
+        return Err(SqlError::new(code::INTERNAL, "an INSERT was expected"));
+    };
+    insert.source = Some(Box::new(query.clone()));
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(&*tx, &mut parameters, rights);
+    let plan = plan_statement(&mut planning, &Statement::Insert(insert))?;
+    check_no_parameters(&parameters)?;
+    let (inserted, _) = run_plan(tx, &plan, with)?;
+    Ok(inserted.tag.rows.unwrap_or_default())
+}
+
+fn check_no_parameters(parameters: &Parameters) -> Result<(), SqlError> {
+    match parameters.decided().is_empty() {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            code::UNKNOWN_PARAMETER,
+            "a table that is made of a query has no parameters",
+        )),
+    }
+}
+
+/// The columns of a query, as those of a `CREATE TABLE`, the first of them with these names.
+///
+/// # Errors
+/// What is wrong with the query; `42601` for more names than columns; `0A000` for a type that no column has.
+pub(super) fn columns_for(
+    source: &dyn Source,
+    query: &Query,
+    names: &[String],
+    rights: &Arc<Rights>,
+) -> Result<Vec<ColumnDef>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(source, &mut parameters, rights);
+    let mut draft = draft_query(&mut planning, query)?;
+    draft.decide(&mut planning)?;
+    if names.len() > draft.items.len() {
+        return Err(SqlError::syntax("too many column names were specified"));
+    }
+    let mut seen = BTreeSet::new();
+    let mut columns = Vec::with_capacity(draft.items.len());
+    for (at, item) in draft.items.iter().enumerate() {
+        let name = names.get(at).unwrap_or(&item.name);
+        if !seen.insert(name) {
+            return Err(SqlError::new(
+                code::DUPLICATE_COLUMN,
+                format!("column \"{name}\" specified more than once"),
+            ));
+        }
+        columns.push(format!("{} {}", quoted(name), item.typed.spec.to_sql()));
+    }
+    check_no_parameters(&parameters)?;
+    let text = format!("create table made ({})", columns.join(", "));
+    match parse_kept(&text)?.pop() {
+        Some(Statement::CreateTable(create)) => Ok(create.columns),
+        _ => Err(SqlError::new(code::INTERNAL, "a CREATE TABLE was expected")),
+    }
+}
+
+/// Whether a column was said without a type.
+pub(super) fn is_unsaid(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Custom(name, options)
+        if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
+}
+
+/// The name of a column without a type, before `AS`.
+fn said_name(column: &ColumnDef) -> Result<String, SqlError> {
+    let ColumnDef {
+        name,
+        data_type,
+        options,
+    } = column;
+    match is_unsaid(data_type) && options.is_empty() {
+        true => Ok(name_of(name)),
+        false => Err(SqlError::syntax(
+            "a column of CREATE TABLE AS has a name, and neither a type nor constraints",
+        )),
+    }
+}

@@ -1,0 +1,190 @@
+//! Materialized views: tables that keep the rows of a query, and get them anew by `REFRESH`.
+//!
+//! One is a table with the query in its notes. Its columns and rows come as those of `CREATE TABLE … AS`. Nothing else
+//! changes its rows. As a view, it must be possible to plan it: what its query reads is not dropped before it.
+
+use super::made_of::{columns_for, fill};
+use super::options::refuse;
+use super::skipped;
+use super::view::{check_clauses, planned};
+use crate::database::Database;
+use crate::declared::put_notes;
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::expression::Environment;
+use crate::path::{local, shown};
+use crate::plan::views::query_of;
+use crate::prepared::Prepared;
+use crate::relation::Relation;
+use crate::result::{Complete, Tag};
+use crate::rights::{Access, Rights};
+use crate::sequences::SequenceChanges;
+use crate::write_target::WriteTarget;
+use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
+use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
+use std::sync::Arc;
+
+/// That a relation is of another kind than a statement wants.
+pub(super) fn not_a_table(relation: &Relation) -> SqlError {
+    let text = format!("\"{}\" is not a table", relation.local());
+    SqlError::new(code::WRONG_OBJECT_TYPE, text)
+}
+
+/// `CREATE MATERIALIZED VIEW`.
+///
+/// # Errors
+/// What is wrong with its query; `42P07` if the name is taken; `0A000` for a temporary one, or one of temporary tables.
+pub(crate) fn create(
+    tx: &mut dyn WriteTarget,
+    database: &Arc<Database>,
+    prepared: &Prepared,
+    create: &CreateView,
+    with: &Environment<'_>,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "CREATE MATERIALIZED VIEW";
+    check_clauses(create)?;
+    let asked = [
+        (create.or_replace, "OR REPLACE"),
+        (create.temporary, "TEMPORARY"),
+    ];
+    refuse(WORD, &asked)?;
+    let rights = prepared.rights();
+    let Some(target) = tx.define() else {
+        return Err(SqlError::unsupported(
+            "a transaction that runs aside defines nothing",
+        ));
+    };
+    let name = rights.path().new_name(target.view(), &create.name, false)?;
+    let (columns, text, reads_temporary) = planned(target.view(), create, &rights)?;
+    if reads_temporary {
+        return Err(SqlError::unsupported(
+            "materialized views must not use temporary tables or views",
+        ));
+    }
+    let query = query_of(&text)?;
+    // Who creates it was found to be able to read its tables.
+    let all = Arc::new(Rights::default());
+    let names: Vec<String> = columns.into_iter().map(|(_, name)| name).collect();
+    let table = CreateTableBuilder::new(create.name.clone())
+        .if_not_exists(create.if_not_exists)
+        .columns(columns_for(target.view(), &query, &names, &all)?)
+        .build();
+    let making = Prepared::new(
+        prepared.text().into(),
+        Some(Statement::CreateTable(table)),
+        &[],
+    );
+    let making = making.with_rights(rights);
+    let user = with.context.user.clone();
+    // It has none of its own.
+    let mut sequences = SequenceChanges::default();
+    let mut complete = super::run(target, database, &making, &mut sequences, &user)?;
+    let is_there = complete
+        .notices
+        .iter()
+        .any(|notice| notice.code == code::DUPLICATE_TABLE);
+    if is_there {
+        complete.tag = Tag::plain(WORD);
+        return Ok(complete);
+    }
+    let rows = fill(tx, &name, &query, &all, with)?;
+    keep_query(tx, &name, Some(text))?;
+    complete.tag = Tag::rows("SELECT", rows);
+    Ok(complete)
+}
+
+/// Notes the query of a materialized view; while it is filled, none.
+fn keep_query(tx: &mut dyn WriteTarget, name: &str, query: Option<String>) -> Result<(), SqlError> {
+    let Some(target) = tx.define() else {
+        return Err(SqlError::unsupported(
+            "a transaction that runs aside defines nothing",
+        ));
+    };
+    let relation = Relation::named(target.view(), name)?;
+    let mut notes = relation.notes.clone();
+    notes.table.clone_from(&relation.name);
+    notes.materialized = query;
+    put_notes(target, relation.number, &notes)?;
+    Ok(target.defined()?)
+}
+
+/// `REFRESH MATERIALIZED VIEW`.
+///
+/// # Errors
+/// `42P01` if there is no such view; what its query cannot compute; `0A000` for a table, and `WITH NO DATA`.
+pub(crate) fn refresh(
+    tx: &mut dyn WriteTarget,
+    prepared: &Prepared,
+    refresh: &RefreshMaterializedView,
+    with: &Environment<'_>,
+) -> Result<Complete, SqlError> {
+    const WORD: &str = "REFRESH MATERIALIZED VIEW";
+    let RefreshMaterializedView {
+        // Readers do not wait for it in any case.
+        concurrently: _,
+        name,
+        with_data,
+    } = refresh;
+    refuse(WORD, &[(*with_data == Some(false), "NO DATA")])?;
+    let rights = prepared.rights();
+    let source = &*tx;
+    let relation = Relation::named(source, &rights.path().find(source, name)?)?;
+    rights.check(&relation.name, Access::Define)?;
+    let Some(text) = relation.notes.materialized.clone() else {
+        return Err(SqlError::unsupported(format!(
+            "\"{}\" is not a materialized view",
+            relation.local()
+        )));
+    };
+    keep_query(tx, &relation.name, None)?;
+    if let Some(target) = tx.define() {
+        target.truncate(&relation.name)?;
+    }
+    // As a view: its query reads with all rights, and names schemas.
+    let all = Arc::new(Rights::default());
+    fill(tx, &relation.name, &*query_of(&text)?, &all, with)?;
+    keep_query(tx, &relation.name, Some(text))?;
+    Ok(Complete::of(Tag::plain(WORD)))
+}
+
+/// The materialized view of a name, to be dropped; or the table, where one is wanted. None if there is none, and that may
+/// be so.
+///
+/// # Errors
+/// `42P01` if there is none; `42809` if it is of the other kind.
+pub(super) fn to_drop(
+    tx: &dyn DefineTarget,
+    name: &str,
+    (word, if_exists, is_materialized): (&'static str, bool, bool),
+    complete: &mut Complete,
+) -> Result<Option<Relation>, SqlError> {
+    let what = if is_materialized {
+        "materialized view"
+    } else {
+        "table"
+    };
+    let relation = match Relation::named(tx.view(), name) {
+        Ok(relation) => relation,
+        Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
+            let message = format!("{what} \"{}\" does not exist, skipping", local(name));
+            let notices = skipped(word, "00000", message).notices;
+            complete.notices.extend(notices);
+            return Ok(None);
+        }
+        Err(error) if error.code == code::UNKNOWN_TABLE && is_materialized => {
+            let message = format!("{what} \"{}\" does not exist", shown(name));
+            return Err(SqlError::new(code::UNKNOWN_TABLE, message));
+        }
+        Err(error) => return Err(error),
+    };
+    match (relation.notes.materialized.is_some(), is_materialized) {
+        (true, false) => Err(not_a_table(&relation)
+            .hint("Use DROP MATERIALIZED VIEW to remove a materialized view.")),
+        (false, true) => {
+            let text = format!("\"{}\" is not a materialized view", relation.local());
+            let error = SqlError::new(code::WRONG_OBJECT_TYPE, text);
+            Err(error.hint("Use DROP TABLE to remove a table."))
+        }
+        _ => Ok(Some(relation)),
+    }
+}

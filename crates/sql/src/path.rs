@@ -1,0 +1,243 @@
+//! Schemas: how the database keeps the name of something in one.
+//!
+//! The engine knows tables by one name. That of a table of `public` is its own, and of another schema's `schema.table`; so
+//! programs without SQL name it. A name of `public` that has a point in it is kept as `public.a.b`, so that the first point
+//! of a kept name always ends a schema. A table with a point in its name that a program, or an older version, made in
+//! `public` counts as one of the schema before the point. It is found by its whole name in quotes as before.
+//!
+//! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. One that has none is there as long as a
+//! table is in it.
+
+use crate::define::index_named;
+use crate::error::{SqlError, code};
+use crate::names::{name_of, parts_of, quoted};
+use crate::relation::{is_own, kind, object, objects, parsed};
+use crate::source::Source;
+use sardonyx_storage::catalogue::Kind;
+use serde::{Deserialize, Serialize};
+use sqlparser::ast::ObjectName;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use std::collections::BTreeSet;
+
+pub(crate) use crate::search_path::SearchPath;
+
+/// The schema of names that say none.
+pub(crate) const PUBLIC: &str = "public";
+/// The name of the session's temporary schema, in a statement.
+pub(crate) const TEMPORARY: &str = "pg_temp";
+/// Schemas of the catalogue's tables.
+pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
+/// What begins the name of something that is nowhere: no kept name begins so.
+pub(crate) const NOWHERE: char = '.';
+
+/// A schema as it is stored.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SchemaObject {
+    /// Which it is in the catalogue.
+    pub number: u32,
+}
+
+/// The name under which the database keeps something of a schema.
+pub(crate) fn kept(schema: &str, name: &str) -> String {
+    match schema == PUBLIC && !name.contains('.') {
+        true => name.to_string(),
+        false => format!("{schema}.{name}"),
+    }
+}
+
+/// The schema and the name of something, of the name under which it is kept.
+pub(crate) fn split(kept: &str) -> (&str, &str) {
+    match kept.split_once('.') {
+        Some((schema, name)) if !schema.is_empty() && !name.is_empty() => (schema, name),
+        _ => (PUBLIC, kept.trim_start_matches(NOWHERE)),
+    }
+}
+
+/// Its name in its schema.
+pub(crate) fn local(kept: &str) -> &str {
+    split(kept).1
+}
+
+/// Its schema.
+pub(crate) fn schema_of(kept: &str) -> &str {
+    split(kept).0
+}
+
+/// A name in the schema of something else.
+pub(crate) fn beside(kept_name: &str, name: &str) -> String {
+    kept(schema_of(kept_name), name)
+}
+
+/// As errors say it: with its schema, unless that is `public`.
+pub(crate) fn shown(kept: &str) -> String {
+    match split(kept) {
+        (PUBLIC, name) => name.to_string(),
+        (schema, name) => format!("{schema}.{name}"),
+    }
+}
+
+/// As SQL writes it, with its schema unless that is `public`.
+pub(crate) fn written(kept: &str) -> String {
+    match split(kept) {
+        (PUBLIC, name) => quoted(name),
+        _ => written_whole(kept),
+    }
+}
+
+/// As SQL writes it, with its schema.
+pub(crate) fn written_whole(kept: &str) -> String {
+    let (schema, name) = split(kept);
+    format!("{}.{}", quoted(schema), quoted(name))
+}
+
+/// True if a schema is a session's own, of temporary tables.
+pub(crate) fn is_temporary(schema: &str) -> bool {
+    schema.starts_with("pg_temp_")
+}
+
+/// True if a schema has tables of the catalogue.
+pub(crate) fn is_of_catalogue(schema: &str) -> bool {
+    OF_CATALOGUE.contains(&schema)
+}
+
+/// That there is no such schema.
+pub(crate) fn unknown_schema(name: &str) -> SqlError {
+    SqlError::new(
+        code::UNKNOWN_SCHEMA,
+        format!("schema \"{name}\" does not exist"),
+    )
+}
+
+/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
+/// them.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>, SqlError> {
+    let mut found = Vec::new();
+    let mut named = BTreeSet::new();
+    for (name, body) in objects(source, kind::SCHEMA)? {
+        let schema: SchemaObject = parsed(&body)?;
+        named.insert(name.clone());
+        found.push((name, Some(schema.number)));
+    }
+    for definition in source.definitions() {
+        let schema = schema_of(&definition.name);
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        let is_new =
+            is_table && !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
+        if is_new {
+            named.insert(schema.to_string());
+            found.push((schema.to_string(), None));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether there is a schema of a name for tables of users.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlError> {
+    let is_in = |kept: &str| {
+        let rest = kept.strip_prefix(name);
+        rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
+    };
+    let mut definitions = source.definitions().iter();
+    Ok(name == PUBLIC
+        || definitions.any(|definition| {
+            let is_table = matches!(definition.kind, Kind::Table { .. });
+            is_table && is_in(&definition.name) && !is_own(&definition.name)
+        })
+        || object(source, kind::SCHEMA, name)?.is_some())
+}
+
+/// Whether there is a table, view, sequence or index that is kept under a name.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn is_there(source: &dyn Source, kept: &str) -> Result<bool, SqlError> {
+    Ok(source.table_named(kept).is_some()
+        || object(source, kind::SEQUENCE, kept)?.is_some()
+        || object(source, kind::VIEW, kept)?.is_some()
+        || index_named(source, kept).is_some())
+}
+
+/// A name in a text, with its schema if it says one: parts are in quotes, or folded.
+///
+/// # Errors
+/// `42602` for a text that is no name; `0A000` for a name of another database.
+pub(crate) fn name_in(text: &str) -> Result<(Option<String>, String), SqlError> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Ok((None, text.to_string()));
+    }
+    let wrong = || SqlError::new(code::INVALID_NAME, "invalid name syntax");
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text);
+    let mut parser = parser.map_err(|_| wrong())?;
+    let mut words = vec![parser.parse_identifier().map_err(|_| wrong())?];
+    while parser.consume_token(&sqlparser::tokenizer::Token::Period) {
+        words.push(parser.parse_identifier().map_err(|_| wrong())?);
+    }
+    if parser.peek_token_ref().token != sqlparser::tokenizer::Token::EOF {
+        return Err(wrong());
+    }
+    let mut names: Vec<String> = words.iter().map(name_of).collect();
+    let last = names.pop().unwrap_or_default();
+    let schema = names.pop();
+    match names.is_empty() {
+        true => Ok((schema, last)),
+        false => Err(SqlError::unsupported(format!(
+            "cross-database references are not supported: \"{text}\""
+        ))),
+    }
+}
+
+/// The one schema that a statement names.
+///
+/// # Errors
+/// `0A000` for a name of another database.
+pub(crate) fn schema_name(name: &ObjectName) -> Result<String, SqlError> {
+    let mut parts = parts_of(name)?;
+    match (parts.pop(), parts.is_empty()) {
+        (Some(name), true) => Ok(name),
+        _ => Err(SqlError::unsupported(format!(
+            "cross-database references are not supported: \"{name}\""
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kept, name_in, shown, split, written};
+
+    #[test]
+    fn a_kept_name_has_one_meaning() {
+        for (schema, name, as_kept, as_shown, as_written) in [
+            ("public", "t", "t", "t", "t"),
+            ("public", "a.b", "public.a.b", "a.b", "\"a.b\""),
+            ("app", "t", "app.t", "app.t", "app.t"),
+            ("app", "a.b", "app.a.b", "app.a.b", "app.\"a.b\""),
+            ("App", "T", "App.T", "App.T", "\"App\".\"T\""),
+        ] {
+            let of = kept(schema, name);
+            assert_eq!(of, as_kept);
+            assert_eq!(split(&of), (schema, name));
+            assert_eq!(shown(&of), as_shown);
+            assert_eq!(written(&of), as_written);
+        }
+        assert_eq!(shown(".t"), "t");
+    }
+
+    #[test]
+    fn names_in_texts_are_folded_unless_they_are_quoted() {
+        let plain = |schema: Option<&str>, name: &str| (schema.map(String::from), name.into());
+        assert_eq!(name_in("T").unwrap(), plain(None, "t"));
+        assert_eq!(name_in("app.\"T.x\"").unwrap(), plain(Some("app"), "T.x"));
+        assert_eq!(name_in("\"A\".b").unwrap(), plain(Some("A"), "b"));
+        assert_eq!(name_in("a b").unwrap_err().code, "42602");
+        assert_eq!(name_in("").unwrap_err().code, "42602");
+        assert_eq!(name_in("a.b.c").unwrap_err().code, "0A000");
+    }
+}

@@ -1,0 +1,319 @@
+//! Where a session looks up names that say no schema: `search_path`, with the schema of its temporary tables before it.
+
+use crate::error::{SqlError, code};
+use crate::names::{qualified, quoted};
+use crate::path::{
+    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, has_schema, is_of_catalogue, is_temporary, is_there,
+    kept, local, name_in, schema_of, unknown_schema, written_whole,
+};
+use crate::source::Source;
+use sqlparser::ast::ObjectName;
+use std::sync::Arc;
+
+/// Where a session looks up names that say no schema.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SearchPath {
+    /// The schema of the session's temporary tables, as soon as it has one.
+    temporary: Option<Arc<str>>,
+    /// The schemas that it names, in their order, of which some may not be there.
+    schemas: Vec<String>,
+    /// It is a session's, which does not see the temporary tables of others.
+    is_of_session: bool,
+}
+
+impl Default for SearchPath {
+    /// Of a program, which is no session.
+    fn default() -> Self {
+        SearchPath {
+            temporary: None,
+            schemas: vec![PUBLIC.to_string()],
+            is_of_session: false,
+        }
+    }
+}
+
+impl SearchPath {
+    /// As the parameter `search_path` says it, of a user's session.
+    pub fn of(text: &str, user: &str, temporary: Option<Arc<str>>) -> SearchPath {
+        let schemas = names_in(text).into_iter();
+        let schemas = schemas.map(|name| match &*name {
+            "$user" => user.to_string(),
+            _ => name,
+        });
+        SearchPath {
+            temporary,
+            schemas: schemas.filter(|name| !name.is_empty()).collect(),
+            is_of_session: true,
+        }
+    }
+
+    /// Checks that a table whose rows a statement names is no other session's.
+    ///
+    /// # Errors
+    /// `0A000` if it is.
+    pub fn check_own(&self, kept: &str) -> Result<(), SqlError> {
+        let schema = schema_of(kept);
+        let is_others = is_temporary(schema) && self.temporary() != Some(schema);
+        match is_others && self.is_of_session {
+            true => Err(SqlError::unsupported(
+                "cannot access temporary tables of other sessions",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The schema of the session's temporary tables, if it has one.
+    pub fn temporary(&self) -> Option<&str> {
+        self.temporary.as_deref()
+    }
+
+    /// A schema that a statement names.
+    fn said<'p>(&'p self, schema: &'p str) -> &'p str {
+        match (&self.temporary, schema) {
+            (Some(own), TEMPORARY) => own,
+            _ => schema,
+        }
+    }
+
+    /// The schemas in which a name is looked up, those that are there. A path need not name that of temporary tables.
+    fn looked_in<'p>(&'p self) -> impl Iterator<Item = &'p str> {
+        let named = self.schemas.iter().map(|schema| self.said(schema));
+        let own = self.temporary.as_deref();
+        let own = own.filter(|own| !self.schemas.iter().any(|name| self.said(name) == *own));
+        own.into_iter().chain(named)
+    }
+
+    /// The name under which what a statement names is kept. What is nowhere has a name that nothing has.
+    ///
+    /// # Errors
+    /// `0A000` for a name of another database; what cannot be read.
+    pub fn find(&self, source: &dyn Source, name: &ObjectName) -> Result<String, SqlError> {
+        let (schema, name) = qualified(name)?;
+        self.find_name(source, schema.as_deref(), &name)
+    }
+
+    /// The same of a name whose parts are known.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn find_name(
+        &self,
+        source: &dyn Source,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<String, SqlError> {
+        if let Some(schema) = schema {
+            return Ok(kept(self.said(schema), name));
+        }
+        for schema in self.looked_in() {
+            let is_last =
+                schema == PUBLIC && self.schemas.last().is_some_and(|last| last == PUBLIC);
+            let found = kept(schema, name);
+            // A name with a point may be one that was there before there were schemas.
+            if schema == PUBLIC && name.contains('.') && !is_there(source, &found)? {
+                if is_there(source, name)? {
+                    return Ok(name.to_string());
+                }
+                continue;
+            }
+            let is_known =
+                is_last || self.temporary() == Some(schema) || has_schema(source, schema)?;
+            if is_last || is_known && is_there(source, &found)? {
+                return Ok(found);
+            }
+        }
+        Ok(format!("{NOWHERE}{name}"))
+    }
+
+    /// The name under which something is kept that a statement names in a text, as `nextval` and `regclass` read it: of
+    /// those that are there.
+    ///
+    /// # Errors
+    /// `42601`, `42602` for a text that is no name.
+    pub fn find_in(
+        &self,
+        text: &str,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>, SqlError> {
+        let (schema, name) = name_in(text)?;
+        if let Some(schema) = schema {
+            let found = kept(self.said(&schema), &name);
+            return Ok(is_there(&found).then_some(found));
+        }
+        Ok(self.find_local(&name, is_there))
+    }
+
+    /// The same of a name that says no schema.
+    pub fn find_local(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
+        let of_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
+        let first = (!of_catalogue).then_some(OF_CATALOGUE[0]);
+        let mut candidates = first.into_iter().chain(self.looked_in());
+        candidates.find_map(|schema| {
+            let found = kept(schema, name);
+            match is_there(&found) {
+                true => Some(found),
+                false if schema == PUBLIC && is_there(name) => Some(name.to_string()),
+                false => None,
+            }
+        })
+    }
+
+    /// A name as SQL writes it in a session: without a schema if it is found so.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn written(&self, source: &dyn Source, kept: &str) -> Result<String, SqlError> {
+        let name = local(kept);
+        Ok(match self.find_name(source, None, name)? == kept {
+            true => quoted(name),
+            false => written_whole(kept),
+        })
+    }
+
+    /// The name under which something new is to be kept; `temporary` has it in the session's own schema.
+    ///
+    /// # Errors
+    /// `3F000` if there is no such schema, or the path names none; `42501` for a schema of the catalogue; `42P16` for a
+    /// temporary table in another schema.
+    pub fn new_name(
+        &self,
+        source: &dyn Source,
+        name: &ObjectName,
+        temporary: bool,
+    ) -> Result<String, SqlError> {
+        let (schema, name) = qualified(name)?;
+        let schema = match (&schema, temporary) {
+            (Some(schema), true) if self.said(schema) != self.temporary().unwrap_or(TEMPORARY) => {
+                return Err(SqlError::new(
+                    code::INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema",
+                ));
+            }
+            (_, true) => self.temporary().unwrap_or(TEMPORARY).to_string(),
+            (Some(schema), false) => self.said(schema).to_string(),
+            (None, false) => self.current(source)?.ok_or_else(|| {
+                SqlError::new(
+                    code::UNKNOWN_SCHEMA,
+                    "no schema has been selected to create in",
+                )
+            })?,
+        };
+        if is_of_catalogue(&schema) {
+            return Err(SqlError::new(
+                code::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to create \"{schema}.{name}\""),
+            )
+            .detail("System catalog modifications are currently disallowed."));
+        }
+        let is_own = self.temporary() == Some(schema.as_str());
+        match is_own || has_schema(source, &schema)? {
+            true => Ok(kept(&schema, &name)),
+            false => Err(unknown_schema(&schema)),
+        }
+    }
+
+    /// The schema in which something is made that names none.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn current(&self, source: &dyn Source) -> Result<Option<String>, SqlError> {
+        Ok(self.all(source, false)?.into_iter().next())
+    }
+
+    /// The schemas of the path that are there; with those in which names are looked up that it does not name.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn all(&self, source: &dyn Source, with_implicit: bool) -> Result<Vec<String>, SqlError> {
+        let mut found: Vec<String> = Vec::new();
+        let mut add = |schema: &str| {
+            if !found.iter().any(|there| there == schema) {
+                found.push(schema.to_string());
+            }
+        };
+        let names_catalogue = self.schemas.iter().any(|schema| schema == OF_CATALOGUE[0]);
+        if with_implicit {
+            self.looked_in()
+                .take(usize::from(self.temporary.is_some()))
+                .filter(|schema| is_temporary(schema))
+                .for_each(&mut add);
+            if !names_catalogue {
+                add(OF_CATALOGUE[0]);
+            }
+        }
+        for schema in &self.schemas {
+            let schema = self.said(schema);
+            if is_of_catalogue(schema) || has_schema(source, schema)? {
+                add(schema);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The names of a list, as `SET search_path` has them: in quotes, or folded.
+fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let quote = rest.chars().next().filter(|c| ['"', '\''].contains(c));
+        let (name, behind) = match quote {
+            Some(quote) => until_quote(rest, quote),
+            None => {
+                let (name, behind) = rest.split_once(',').unwrap_or((rest, ""));
+                (name.trim().to_lowercase(), behind)
+            }
+        };
+        names.push(name);
+        rest = behind.trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    names
+}
+
+/// A name in quotes, with which a text begins, and what is behind it.
+fn until_quote(text: &str, quote: char) -> (String, &str) {
+    let mut name = String::new();
+    let mut rest = text.strip_prefix(quote).unwrap_or(text);
+    loop {
+        let Some((part, behind)) = rest.split_once(quote) else {
+            name.push_str(rest);
+            return (name, "");
+        };
+        name.push_str(part);
+        match behind.strip_prefix(quote) {
+            // Two of them stand for one.
+            Some(more) => {
+                name.push(quote);
+                rest = more;
+            }
+            None => return (name, behind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SearchPath, names_in};
+
+    #[test]
+    fn paths_are_read_as_lists_of_names() {
+        for (text, names) in [
+            ("public", &["public"][..]),
+            ("\"$user\", public", &["$user", "public"]),
+            ("App, \"App\",'x y'", &["app", "App", "x y"]),
+            ("\"a\"\"b\", \"c,d\"", &["a\"b", "c,d"]),
+            ("\"\"", &[""]),
+            ("''", &[""]),
+            ("", &[]),
+        ] {
+            assert_eq!(names_in(text), names, "{text}");
+        }
+        let path = SearchPath::of("\"$user\", public", "eva", Some("pg_temp_1".into()));
+        let looked_in: Vec<&str> = path.looked_in().collect();
+        assert_eq!(looked_in, ["pg_temp_1", "eva", "public"]);
+        let path = SearchPath::of("public, pg_temp", "eva", Some("pg_temp_1".into()));
+        let looked_in: Vec<&str> = path.looked_in().collect();
+        assert_eq!(looked_in, ["public", "pg_temp_1"]);
+    }
+}

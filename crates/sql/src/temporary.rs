@@ -1,0 +1,156 @@
+//! Temporary tables: tables of a schema that is a session's own, and is dropped with it.
+//!
+//! They are tables as any other, kept as `pg_temp_N.name`, with what that costs. The session's schema is made with the first
+//! of them. It is dropped when the session ends ([`Database::drop_temporary`]), and if the process ended before that, when
+//! SQL is next spoken to the database ([`Database::forget_temporary`]). Whatever happens in between is a transaction's: a
+//! table that is made in one which is undone was never there.
+//!
+//! `ON COMMIT` is in the table's notes, and is done in the transaction that commits ([`at_commit`]).
+
+use crate::database::Database;
+use crate::define::{drop_kept, drop_schema, keep_whole};
+use crate::define_target::DefineTarget;
+use crate::error::{SqlError, code};
+use crate::path::{is_temporary, schemas};
+use crate::relation::Relation;
+use crate::result::{Complete, Tag};
+use crate::rights::Rights;
+use crate::sequences::SequenceChanges;
+use crate::source::Source;
+use crate::virtual_tables::relations;
+use crate::write_target::WriteTarget;
+use sardonyx::{Durability, Tables, Transaction};
+use serde::{Deserialize, Serialize};
+use sqlparser::ast;
+
+/// What a commit does to a temporary table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum OnCommit {
+    /// It has no rows behind a commit.
+    DeleteRows,
+    /// It is no more.
+    Drop,
+}
+
+impl OnCommit {
+    /// As a statement says it; rows are preserved where nothing is said.
+    pub fn of(said: Option<&ast::OnCommit>) -> Option<OnCommit> {
+        match said {
+            None | Some(ast::OnCommit::PreserveRows) => None,
+            Some(ast::OnCommit::DeleteRows) => Some(OnCommit::DeleteRows),
+            Some(ast::OnCommit::Drop) => Some(OnCommit::Drop),
+        }
+    }
+}
+
+/// The temporary tables of a schema to which a commit does something.
+fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
+    let mut found = Vec::new();
+    for relation in relations(source)? {
+        if relation.schema_name() == schema
+            && let Some(on_commit) = relation.notes.on_commit
+        {
+            found.push((relation, on_commit));
+        }
+    }
+    Ok(found)
+}
+
+/// Does what `ON COMMIT` says of the tables of a session's schema, in the transaction that commits. Returns whether it
+/// changed what there is.
+///
+/// # Errors
+/// `2BP01` if something that stays needs a table that goes; what the engine says.
+pub(crate) fn at_commit(
+    tx: &mut dyn WriteTarget,
+    database: &Database,
+    schema: &str,
+    sequences: &mut SequenceChanges,
+) -> Result<bool, SqlError> {
+    let Some(tx) = tx.define() else {
+        return Ok(false);
+    };
+    let (mut emptied, mut dropped) = (Vec::new(), Vec::new());
+    for (relation, on_commit) in ending(tx.view(), schema)? {
+        match on_commit {
+            OnCommit::DeleteRows => emptied.push(relation),
+            OnCommit::Drop => dropped.push(relation),
+        }
+    }
+    for relation in emptied {
+        if Source::count(tx.view(), relation.number)? > 0 {
+            tx.truncate(&relation.name)?;
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(false);
+    }
+    drop_kept(tx, dropped)?;
+    let mut complete = Complete::of(Tag::plain("COMMIT"));
+    keep_whole(tx, true, &mut complete)?;
+    sequences.note_stored(database.counters(), tx.view())?;
+    tx.defined()?;
+    Ok(true)
+}
+
+/// Drops a session's schema with all that is in it, if it is there.
+fn drop_all_of(
+    tx: &mut Transaction<'_>,
+    schema: &str,
+    database: &Database,
+) -> Result<SequenceChanges, SqlError> {
+    let tx: &mut dyn DefineTarget = tx;
+    let mut sequences = SequenceChanges::default();
+    drop_schema(tx, schema, true, &Rights::default())?;
+    let mut complete = Complete::of(Tag::plain("DROP SCHEMA"));
+    keep_whole(tx, true, &mut complete)?;
+    sequences.note_stored(database.counters(), tx.view())?;
+    Ok(sequences)
+}
+
+impl Database {
+    /// Drops the temporary tables of a session. Nothing waits until that is durable: what is left is dropped when the
+    /// database is next opened.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn drop_temporary(&self, schema: &str) -> Result<(), SqlError> {
+        let Some(tables) = self.tables() else {
+            return Ok(());
+        };
+        let is_there = |view: &sardonyx::View<'_>| Ok(crate::path::has_schema(view, schema));
+        if !tables.read(is_there)?? {
+            return Ok(());
+        }
+        self.catalogue_changed();
+        let turn = tables.turn()?;
+        let dropped = turn.run(Durability::Deferred, |tx| drop_all_of(tx, schema, self));
+        self.catalogue_changed();
+        self.sequences_committed(dropped?);
+        Ok(())
+    }
+
+    /// Drops the temporary tables that sessions of an earlier process left.
+    ///
+    /// # Errors
+    /// The engine's; `XX001` if what is stored cannot be read.
+    pub(crate) fn forget_temporary(&self, tables: &Tables) -> Result<(), SqlError> {
+        let left = tables.read(|view| Ok(schemas(view)))??;
+        for (schema, _) in left {
+            if !is_temporary(&schema) {
+                continue;
+            }
+            match self.drop_temporary(&schema) {
+                // A database whose log is full is to be read all the same. Then they are dropped later.
+                Err(error) if is_full(&error) => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if there is no room for what was to be done.
+fn is_full(error: &SqlError) -> bool {
+    [code::PROGRAM_LIMIT, code::DISK_FULL, code::OUT_OF_MEMORY].contains(&error.code)
+}

@@ -1,0 +1,221 @@
+//! Schemas and temporary tables as programs without SQL, users with few rights, and openings after a crash meet them.
+
+use crate::common::{Fresh, lines, query, run};
+use sardonyx::Tables;
+use sardonyx::schema::{Schema, Type};
+use sardonyx_sql::{Access, Database, Rights, Session, SessionOptions, declarations};
+use std::sync::Arc;
+
+/// The names under which the engine keeps tables, without SQL's own.
+fn kept(tables: &Tables) -> Vec<String> {
+    let names = tables.read(|view| {
+        let names = view.definitions().iter().map(|one| one.name.clone());
+        Ok(names.collect::<Vec<_>>())
+    });
+    let mut names = names.unwrap();
+    let is_own = |name: &String| name.starts_with("sql.") || name.starts_with("sardonyx.");
+    // The numbers of dropped tables have no names.
+    names.retain(|name| !is_own(name) && !name.is_empty());
+    names
+}
+
+fn rows(session: &mut Session, text: &str) -> Vec<String> {
+    query(session, text).unwrap()
+}
+
+#[test]
+fn programs_name_a_table_with_its_schema() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    run(
+        &mut session,
+        "create schema app; create table app.t (id int primary key)",
+    )
+    .unwrap();
+    run(&mut session, "create table \"a.b\" (id int primary key)").unwrap();
+    let tables = fresh.database.tables().unwrap().clone();
+    assert_eq!(kept(&tables), ["app.t", "public.a.b"]);
+    // One that a program makes is in the schema of its name.
+    let schema = || Schema::new().column("id", Type::I32).primary_key(["id"]);
+    tables.create_table("app.made", schema()).unwrap();
+    tables.create_table("shop.orders", schema()).unwrap();
+    run(&mut session, "insert into app.made values (1)").unwrap();
+    run(&mut session, "insert into shop.orders values (2)").unwrap();
+    assert_eq!(rows(&mut session, "select * from app.made"), ["1"]);
+    // A name with a point may be older than schemas.
+    assert_eq!(rows(&mut session, "select * from \"shop.orders\""), ["2"]);
+    let taken = run(&mut session, "create table \"shop.orders\" (id int)");
+    assert_eq!(taken.unwrap_err().code, "42P07");
+    let listed = "select n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+        where relkind = 'r' order by 1, 2";
+    let all = ["app|made", "app|t", "public|a.b", "shop|orders"];
+    assert_eq!(rows(&mut session, listed), all);
+    run(&mut session, "drop schema shop cascade").unwrap();
+    assert_eq!(kept(&tables).len(), 3);
+}
+
+#[test]
+fn rights_are_of_tables_with_their_schemas() {
+    let fresh = Fresh::new();
+    let text = "create schema app; create table app.t (id int); create table t (id int); \
+        insert into t values (1); insert into app.t values (2)";
+    run(&mut fresh.session(), text).unwrap();
+    let rights = Rights::from(Access::Nothing).with_table("app.t", Access::Read);
+    let options = SessionOptions {
+        user: "ada".into(),
+        rights,
+        ..SessionOptions::default()
+    };
+    let mut ada = Session::new(fresh.database.clone(), options).unwrap();
+    assert_eq!(rows(&mut ada, "select * from app.t"), ["2"]);
+    let refused = [
+        "select * from t",
+        "select * from public.t",
+        "insert into app.t values (3)",
+        "create schema mine",
+        "drop schema app cascade",
+        "alter schema app rename to mine",
+    ];
+    for text in refused {
+        assert_eq!(run(&mut ada, text).unwrap_err().code, "42501", "{text}");
+    }
+    run(&mut ada, "set search_path to app").unwrap();
+    assert_eq!(rows(&mut ada, "select * from t"), ["2"]);
+}
+
+#[test]
+fn a_path_that_changes_has_prepared_statements_read_other_tables() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let text = "create schema a; create schema b; create table a.t (v text); create table b.t (v text); \
+        insert into a.t values ('of a'); insert into b.t values ('of b')";
+    run(&mut session, text).unwrap();
+    run(
+        &mut session,
+        "set search_path to a; prepare read as select v from t",
+    )
+    .unwrap();
+    assert_eq!(rows(&mut session, "execute read"), ["of a"]);
+    run(&mut session, "set search_path to b").unwrap();
+    assert_eq!(rows(&mut session, "execute read"), ["of b"]);
+    // Statements of one text are run with what those before them set.
+    let done = run(&mut session, "set search_path to a; select v from t").unwrap();
+    assert_eq!(lines(done.last().unwrap()), ["of a"]);
+    // An open transaction runs its statements again, each with its own path.
+    run(&mut session, "begin").unwrap();
+    run(&mut session, "insert into t values ('more')").unwrap();
+    run(&mut session, "set local search_path to b").unwrap();
+    run(&mut session, "insert into t values ('more')").unwrap();
+    run(&mut session, "insert into a.t values ('last')").unwrap();
+    run(&mut session, "commit").unwrap();
+    assert_eq!(rows(&mut session, "select count(*) from a.t"), ["3"]);
+    assert_eq!(rows(&mut session, "select count(*) from b.t"), ["2"]);
+}
+
+#[test]
+fn a_schema_is_written_as_sql_that_makes_it_again() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let text = "create schema app; create schema \"Odd one\"; \
+        create table app.t (id serial primary key, v text unique check (v <> '')); \
+        create table \"Odd one\".u (t int references app.t, n int); \
+        create index on \"Odd one\".u (n); create sequence app.s start 5; \
+        create view app.seen as select v from app.t; \
+        comment on schema app is 'of it'; comment on table app.t is 'its rows'; \
+        create temp table passing (id int)";
+    run(&mut session, text).unwrap();
+    let written = |database: &Arc<Database>| {
+        let tables = database.tables().unwrap();
+        let all = tables.read(|view| Ok(declarations(view).unwrap())).unwrap();
+        all.into_iter().map(|one| one.sql).collect::<Vec<_>>()
+    };
+    let first = written(&fresh.database);
+    assert!(
+        !first.iter().any(|sql| sql.contains("passing")),
+        "{first:?}"
+    );
+    let again = Fresh::new();
+    run(&mut again.session(), &first.join("\n")).unwrap();
+    assert_eq!(written(&again.database), first);
+}
+
+#[test]
+fn a_schema_without_tables_is_there_after_an_opening() {
+    let mut fresh = Fresh::new();
+    run(
+        &mut fresh.session(),
+        "create schema app; create sequence app.s",
+    )
+    .unwrap();
+    fresh.reopen();
+    let mut session = fresh.session();
+    assert_eq!(rows(&mut session, "select nextval('app.s')"), ["1"]);
+    run(&mut session, "drop schema app cascade").unwrap();
+    fresh.reopen();
+    let found = rows(
+        &mut fresh.session(),
+        "select count(*) from pg_namespace where nspname = 'app'",
+    );
+    assert_eq!(found, ["0"]);
+}
+
+#[test]
+fn temporary_tables_go_with_their_session() {
+    let fresh = Fresh::new();
+    let tables = fresh.database.tables().unwrap().clone();
+    let mut session = fresh.session();
+    run(&mut session, "create table t (id int)").unwrap();
+    run(
+        &mut session,
+        "create temp table passing (id serial, v text)",
+    )
+    .unwrap();
+    run(
+        &mut session,
+        "create temp view seen as select v from passing",
+    )
+    .unwrap();
+    run(&mut session, "insert into passing (v) values ('x')").unwrap();
+    assert_eq!(kept(&tables).len(), 2);
+    let mut other = fresh.session();
+    let schema = &kept(&tables)[1];
+    let of_others = run(&mut other, &format!("select * from {schema}"));
+    assert_eq!(of_others.unwrap_err().code, "0A000");
+    drop(session);
+    assert_eq!(kept(&tables), ["t"]);
+    let left = rows(
+        &mut other,
+        "select relname from pg_class where relkind in ('S', 'v') and relpersistence = 't'",
+    );
+    assert!(left.is_empty(), "{left:?}");
+    // One whose transaction is undone made none.
+    let mut session = fresh.session();
+    run(&mut session, "begin; create temp table undone (id int)").unwrap();
+    drop(session);
+    assert_eq!(kept(&tables), ["t"]);
+}
+
+#[test]
+fn temporary_tables_of_a_process_that_ended_are_dropped_at_the_next_opening() {
+    let mut fresh = Fresh::new();
+    let mut session = fresh.session();
+    run(
+        &mut session,
+        "create temp table passing (id serial, v text)",
+    )
+    .unwrap();
+    run(&mut session, "create table t (id int)").unwrap();
+    // It ends without a word.
+    std::mem::forget(session);
+    fresh.reopen();
+    let tables = fresh.database.tables().unwrap().clone();
+    assert_eq!(kept(&tables), ["t"]);
+    // The next session has the same schema, and finds nothing there.
+    let mut session = fresh.session();
+    assert_eq!(
+        run(&mut session, "select * from passing").unwrap_err().code,
+        "42P01"
+    );
+    run(&mut session, "create temp table passing (other int)").unwrap();
+    assert!(rows(&mut session, "select other from passing").is_empty());
+}
