@@ -8,25 +8,24 @@ mod command;
 use clap::{CommandFactory, Parser, Subcommand};
 use command::{cluster, simulate, trace};
 use sardonyx_cluster::command::node;
-use sardonyx_command::ending;
 use sardonyx_command::exit::{Classifier, Exit};
-use sardonyx_command::help::{Group, grouped};
+use sardonyx_command::help::{Group, LAST, grouped};
 use sardonyx_command::output::Output;
 use sardonyx_command::program::{self, Program};
+use sardonyx_command::{completions, ending, manual};
 use sardonyx_lab::{Experiments, registry};
 use std::process::ExitCode;
 
-/// Sardonyx's laboratory: repeat the papers' experiments, simulate nodes, work with traces.
+/// Repeat the papers' experiments, simulate nodes, work with traces.
 ///
-/// Sizes take KiB, MiB or GiB; times take us, ms or s.
+/// Example: sardonyx-lab floor
 #[derive(Debug, Parser)]
 #[command(name = "sardonyx-lab", version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print JSON for programs instead of text for people; an error is one line of JSON, too, on standard
-    /// error.
-    #[arg(long, global = true)]
+    /// Print JSON for programs; an error is one line of JSON on standard error
+    #[arg(long, global = true, display_order = LAST)]
     json: bool,
 }
 
@@ -36,6 +35,8 @@ enum Command {
     Trace(trace::Arguments),
     Cluster(cluster::Arguments),
     Node(node::Arguments),
+    Completions(completions::Arguments),
+    Man(manual::Arguments),
     #[command(flatten)]
     Experiment(Experiments),
 }
@@ -62,6 +63,8 @@ impl Program for Arguments {
             Command::Trace(verb) => verb.run(output),
             Command::Cluster(verb) => verb.run(output),
             Command::Node(verb) => verb.run(),
+            Command::Completions(verb) => verb.run(command_line(), output),
+            Command::Man(verb) => verb.run(Arguments::command(), output),
             Command::Experiment(experiment) => experiment
                 .run(self.json, output)
                 .map(|holds| if holds { Exit::Done } else { Exit::Found }),
@@ -69,20 +72,23 @@ impl Program for Arguments {
     }
 }
 
-fn groups() -> [Group; 3] {
-    let experiments = registry::ABOUT.map(|about| (about.name, about.to_string()));
+/// The whole command line.
+fn command_line() -> clap::Command {
+    grouped(Arguments::command(), &groups())
+}
+
+fn groups() -> [Group; 4] {
+    let experiments = registry::ABOUT.map(|about| about.name);
     [
-        Group {
-            heading: "The papers (experiments)",
-            verbs: experiments.into(),
-        },
-        Group::new("The simulation", &["simulate", "trace"]),
-        Group::new("Several nodes", &["cluster", "node"]),
+        Group::new("Experiments", &experiments),
+        Group::new("Simulation", &["simulate", "trace"]),
+        Group::new("Nodes", &["cluster", "node"]),
+        Group::new("Install", &["completions", "man"]),
     ]
 }
 
 fn main() -> ExitCode {
-    program::main::<Arguments>(grouped(Arguments::command(), &groups()))
+    program::main::<Arguments>(command_line())
 }
 
 #[cfg(test)]

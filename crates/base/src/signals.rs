@@ -172,6 +172,40 @@ fn is_ignored(signal: i32) -> bool {
     action.sa_sigaction == libc::SIG_IGN
 }
 
+/// That this process ignores an interrupt of the terminal, until this is dropped.
+#[derive(Debug)]
+#[must_use = "an interrupt has its action again when this is dropped"]
+pub struct InterruptIgnored(Action);
+
+struct Action(libc::sigaction);
+
+impl std::fmt::Debug for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Action").finish_non_exhaustive()
+    }
+}
+
+/// Has this process ignore an interrupt, while another program has the terminal. A program that was started before takes
+/// it as usual.
+pub fn ignore_interrupt() -> InterruptIgnored {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeroes are an action; `SIG_IGN` runs no code. The call writes the action of before.
+    let before = unsafe {
+        let mut ignored = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        ignored.sa_sigaction = libc::SIG_IGN;
+        libc::sigaction(libc::SIGINT, &raw const ignored, before.as_mut_ptr());
+        before.assume_init()
+    };
+    InterruptIgnored(Action(before))
+}
+
+impl Drop for InterruptIgnored {
+    fn drop(&mut self) {
+        // SAFETY: an action that this process had; a handler in it is still the program's own.
+        unsafe { libc::sigaction(libc::SIGINT, &raw const self.0.0, ptr::null_mut()) };
+    }
+}
+
 /// Starts a thread of a scope that takes none of the program's signals. The calling thread goes on to
 /// take them.
 pub fn spawn_scoped<'scope, T: Send + 'scope>(

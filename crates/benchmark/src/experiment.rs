@@ -1,5 +1,4 @@
-//! What all experiments have in common: what they answer and for which paper, their conditions, and
-//! what they report.
+//! What all experiments have in common: their names and papers, their conditions, and what they report.
 //!
 //! An experiment is the type of its options: [`Experiment::run`] measures, checks what was measured,
 //! and returns [`Findings`], which are printed and written in one place ([`run`]).
@@ -39,13 +38,11 @@ impl fmt::Display for Paper {
     }
 }
 
-/// What an experiment is for.
+/// An experiment's name and source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct About {
     /// Its name, which is its verb.
     pub name: &'static str,
-    /// The question that it answers.
-    pub answers: &'static str,
     /// The paper and the sections whose measurements it repeats; `None`: it is our own.
     pub source: Option<(Paper, &'static str)>,
 }
@@ -53,10 +50,8 @@ pub struct About {
 impl fmt::Display for About {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source {
-            Some((paper, sections)) => {
-                write!(formatter, "{} ({paper}, {sections})", self.answers)
-            }
-            None => write!(formatter, "{}", self.answers),
+            Some((paper, sections)) => write!(formatter, "{} ({paper}, {sections})", self.name),
+            None => write!(formatter, "{}", self.name),
         }
     }
 }
@@ -79,8 +74,7 @@ pub trait Experiment: clap::Args {
 /// Options that all experiments have.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Conditions {
-    /// Keep a core awake with a thread of the lowest priority: on virtual machines an idle core may
-    /// notice a finished write only at its timer tick, milliseconds late
+    /// Keep a core awake by a thread of the lowest priority: idle virtual cores may notice a finished write late
     #[arg(long, visible_alias = "spinner")]
     pub busy: bool,
     /// Write tables as CSV and pictures as SVG to a directory

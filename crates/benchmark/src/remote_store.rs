@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 /// Where the log is, beside the directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StoreOptions {
-    /// Put the log into a store, too: s3://BUCKET/PREFIX, nats://HOST/STREAM, file:DIRECTORY or memory:NAME; each run has
-    /// a new part of it, which stays there. tcp:// and copies: have no parts, so each run needs new servers
+    /// Put the log into a store, too, in a new part for each run (tcp:// and copies: need new servers for each)
     #[arg(long, value_name = "PLACE", help_heading = "Store")]
     pub store: Option<String>,
     /// Where a transaction is durable when it is acknowledged [default: both]

@@ -19,11 +19,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Write a backup of a database, consistent at one commit, into a new directory.
+/// Back up a database, also while it is open.
 ///
-/// The database may be open in another program, which is neither stopped nor slowed by more than the
-/// reading of its files: what its log had made durable is backed up. The backup is a database of its own,
-/// with another identity; its journals are in it. A database with unfinished multi-level transactions is
+/// The backup is consistent at one commit: everything that the log had made durable. The database may be open in
+/// another program, which goes on; only the reading of its files costs it time. The backup is a database of its
+/// own, with another identity; its journals are in it. A database with unfinished multi-level transactions is
 /// refused.
 ///
 /// Examples:

@@ -26,9 +26,9 @@ use std::time::Duration;
 /// So often what was changed under a reader is read again without coming further.
 const READINGS_MAX: usize = 8;
 
-/// Print the changes of rows of each committed transaction, in commit order: a line of JSON for each row.
+/// Print committed changes of rows as JSON.
 ///
-/// Changes are kept of the tables that --keep names, from then on, with the row before and after; they take room in the log
+/// Each changed row is a line, in the order of commits. Changes are kept of the tables that --keep names, from then on, with the row before and after; they take room in the log
 /// and in the journals' archive. Beside a server that has the database open, all that was committed up to this moment is
 /// printed, and with --follow what is committed then, until an interrupt or a termination signal. Go on with --from and
 /// what the last line that you handled has as "next": no change is lost or comes twice. A position that is older than

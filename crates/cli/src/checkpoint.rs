@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
 
-/// Take a checkpoint, so that the next recovery starts from here.
+/// Take a checkpoint, so that opening is fast.
 ///
 /// Example: sardonyx checkpoint bank.sdx
 #[derive(Debug, clap::Args)]

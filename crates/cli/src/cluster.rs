@@ -7,9 +7,9 @@ use sardonyx_cluster::command::NodesVerb;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 
-/// Run several nodes that share a database, on this machine: start, look, drain, kill.
+/// Start, show, drain and stop nodes of a database.
 ///
-/// Each node is a process with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
+/// Each node is a process of this machine, with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and
 /// one log. Loosely coupled ones (--coupling loose) talk over TCP, and one more process, the page server, in the slot
 /// behind the last node's, has the pages and the logs; it, too, can be drained and killed, and `up` starts it again.
 /// `sardonyx-lab cluster` has these verbs, too, and those that load and measure nodes.

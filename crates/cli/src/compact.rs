@@ -12,12 +12,12 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
 
-/// Give back what deleted rows, dropped tables and old log take, in memory and on disk.
+/// Free the space of deleted rows and old log.
 ///
-/// The tables are packed and written again, into as many pages as a fresh database of the same rows has; then
-/// they take the place of the old files in one step. A crash at any moment leaves the database as it was, or
-/// compacted, with the same rows. Nobody may have the database open. It takes memory for the rows twice, and
-/// for a while room on the disk for both.
+/// Space of dropped tables is freed, too, in memory and on disk. The tables are packed and written again, into as
+/// many pages as a fresh database of the same rows has; then they take the place of the old files in one step. A
+/// crash at any moment leaves the database as it was, or compacted, with the same rows. The database must not be
+/// open elsewhere. The verb needs memory for the rows twice, and for a while room on the disk for both.
 ///
 /// A database whose files would not be smaller stays as it is: one that was never used, or was compacted before.
 /// Journals stay as they are, and areas of operations where they are. One segment of the log is kept. The

@@ -14,9 +14,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Write the rows of a table into a file: CSV, TSV, JSON lines, Parquet or Arrow IPC.
+/// Write the rows of a table to a file.
 ///
-/// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
+/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC, and whole or absent. The database is not changed; beside a program that has it open the rows are
 /// those of one state that it was in meanwhile. With --follow that is its last commit, found by its log however fast it
 /// writes. Nulls are empty fields in CSV, an empty text is "". Bytes are \x and
 /// hexadecimal digits in CSV, base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is

@@ -1,40 +1,29 @@
-//! The groups of verbs in `--help`.
+//! The groups of verbs in `--help`, by what one wants.
 
 use crate::Arguments;
 use clap::{Command, CommandFactory};
-use sardonyx_benchmark::debit_credit;
-use sardonyx_benchmark::experiment::Experiment;
 use sardonyx_command::help::{Group, grouped};
 
-fn groups() -> [Group; 4] {
-    let about = debit_credit::Options::ABOUT;
+fn groups() -> [Group; 7] {
     [
+        Group::new("Serve", &["serve", "password", "top"]),
+        Group::new("Look", &["sql", "rows", "schema", "inspect"]),
+        Group::new("Move data", &["import", "export", "changes"]),
         Group::new(
-            "The database",
+            "Keep safe",
             &[
-                "inspect",
+                "backup",
+                "restore",
                 "verify",
                 "recover",
                 "checkpoint",
-                "backup",
-                "restore",
                 "compact",
-                "store",
                 "leftovers",
-                "sql",
-                "rows",
-                "schema",
-                "changes",
-                "import",
-                "export",
             ],
         ),
-        Group::new("A server", &["serve", "password", "top"]),
-        Group::new("Several nodes", &["cluster", "node"]),
-        Group {
-            heading: "The benchmark",
-            verbs: vec![(about.name, about.to_string()), ("history", String::new())],
-        },
+        Group::new("Several hosts", &["store", "cluster", "node"]),
+        Group::new("Measure", &["debit-credit", "history"]),
+        Group::new("Install", &["completions", "man"]),
     ]
 }
 
@@ -46,10 +35,24 @@ pub fn command() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sardonyx_command::help::assert_each_verb_is_in_one_group;
+    use sardonyx_command::completions::assert_all_are_completed;
+    use sardonyx_command::help::{assert_each_verb_is_in_one_group, assert_help_is_short};
+    use sardonyx_command::manual::assert_all_have_pages;
 
     #[test]
     fn every_verb_that_is_shown_is_in_one_group() {
         assert_each_verb_is_in_one_group(Arguments::command(), &groups());
+    }
+
+    #[test]
+    #[cfg(feature = "nodes")]
+    fn help_is_one_screen_and_every_verb_has_an_example_and_short_options() {
+        assert_help_is_short(&command(), &Arguments::command());
+    }
+
+    #[test]
+    fn every_verb_and_option_is_completed_and_has_a_manual_page() {
+        assert_all_are_completed(&command());
+        assert_all_have_pages(&Arguments::command());
     }
 }

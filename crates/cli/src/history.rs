@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Write;
 
-/// Print the history of an account of the debit-credit tables.
+/// Print an account's history of that benchmark.
 ///
 /// One row for each transaction, oldest first, with the balance after it. With --json, one object
 /// a line.

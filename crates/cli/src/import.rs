@@ -31,9 +31,9 @@ const ROWS_READ: usize = 1000;
 /// How many bad lines are told one by one.
 const TOLD_MAX: u64 = 20;
 
-/// Insert the rows of a file into a table: CSV, TSV, JSON lines, Parquet or Arrow IPC.
+/// Insert the rows of a file into a table.
 ///
-/// The header of CSV names the columns, each object of JSON does, Parquet and Arrow have a schema. Rows are stored as COPY
+/// The file is CSV, TSV, JSON lines, Parquet or Arrow IPC. The header of CSV names the columns, each object of JSON does, Parquet and Arrow have a schema. Rows are stored as COPY
 /// and INSERT store them: values are read as the columns' declared types, columns that are not named get their defaults
 /// (also computed ones and the next number of a sequence), and all conditions are checked. A column of Parquet or Arrow
 /// whose type the table's column cannot take ends the import before any row is read.
@@ -41,7 +41,7 @@ const TOLD_MAX: u64 = 20;
 /// Rows are inserted in transactions of --batch rows, or fewer where they are long. A bad row is reported with its line
 /// and column: one that is malformed, has a value that its column cannot take, or violates a constraint. With --on-error
 /// stop (the default) the first bad row ends the import: rows of earlier batches stay, its own batch is undone. With skip
-/// bad rows are reported, counted and left out; the exit code is then 1.
+/// bad rows are reported, counted and left out.
 ///
 /// References are checked when a batch is inserted, so a row may refer to a later one of its batch. --batch all inserts
 /// the file as one transaction, as COPY does: whole or not at all, and with references in any order. With --on-error skip
@@ -55,6 +55,8 @@ const TOLD_MAX: u64 = 20;
 /// numbers with a point numeric(38,s) with as many digits behind the point as the longest has; numbers with an exponent
 /// double precision; dates, timestamps with or without a zone and UUIDs are these; everything else is text, such as
 /// numbers with leading zeros (01234), with a plus sign (+49...) or of more than 38 digits.
+///
+/// Exit code 1: rows were left out.
 ///
 /// Examples:
 ///   sardonyx import bank.sdx accounts accounts.csv --create --key id

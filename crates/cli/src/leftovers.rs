@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// List, or remove, the shared memory that dead processes left.
+/// List or remove shared memory of killed processes.
 ///
 /// Memory that processes share, and that of closely coupled nodes, is a file in a memory file system. Killed processes leave theirs; it is
 /// removed when the database is opened again, and when any other is that has its memory there. What belongs

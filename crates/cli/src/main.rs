@@ -54,29 +54,33 @@ mod top;
 mod verify;
 
 use anyhow::Context;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use sardonyx_benchmark::{debit_credit, experiment};
-use sardonyx_command::ending;
 use sardonyx_command::exit::{Classifier, Exit};
+use sardonyx_command::help::LAST;
 use sardonyx_command::output::Output;
 use sardonyx_command::program::{self, Program};
+use sardonyx_command::{completions, ending, manual};
 use std::process::ExitCode;
 
 #[cfg(feature = "sql")]
 #[global_allocator]
 static ALLOCATOR: allocator::BySize = allocator::BySize;
 
-/// A main-memory transaction engine: serve its databases, look into them, benchmark it.
+/// A main-memory database: serve it, look into it, move its data, measure it.
 ///
-/// A database is a directory (`bank.sdx/`). Sizes take KiB, MiB or GiB; times take us, ms or s.
+/// Examples:
+///   sardonyx serve bank.sdx
+///   sardonyx sql bank.sdx -c "select 1"
+///   sardonyx verify bank.sdx
 #[derive(Debug, Parser)]
+#[command(verbatim_doc_comment)]
 #[command(name = "sardonyx", version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print JSON for programs instead of text for people; an error is one line of JSON, too, on standard
-    /// error.
-    #[arg(long, global = true)]
+    /// Print JSON for programs; an error is one line of JSON on standard error
+    #[arg(long, global = true, display_order = LAST)]
     json: bool,
 }
 
@@ -106,6 +110,8 @@ enum Command {
     History(history::Arguments),
     Leftovers(leftovers::Arguments),
     DebitCredit(Box<debit_credit::Options>),
+    Completions(completions::Arguments),
+    Man(manual::Arguments),
 }
 
 impl Program for Arguments {
@@ -147,6 +153,8 @@ impl Program for Arguments {
             Command::History(verb) => verb.run(output),
             Command::Leftovers(verb) => verb.run(output),
             Command::DebitCredit(options) => benchmark(options, self.json, output),
+            Command::Completions(verb) => verb.run(help::command(), output),
+            Command::Man(verb) => verb.run(Arguments::command(), output),
         }
     }
 }

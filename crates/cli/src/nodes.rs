@@ -21,12 +21,11 @@ const RING_BYTES: usize = 64 << 20;
 /// How a verb takes part in a database of nodes. A database that was made by nodes needs none of these.
 #[derive(Debug, clap::Args)]
 pub struct NodeOption {
-    /// Take part as a closely coupled node of this host, beside other processes that do; creates a database of nodes if none
-    /// exists and the verb creates databases
-    #[arg(long)]
+    /// Take part as a closely coupled node of this host; a verb that creates databases creates one of nodes
+    #[arg(long, help_heading = "Nodes")]
     node: bool,
     /// Pages for nodes' tables, of the process that opens the database first [default: 16384]
-    #[arg(long, value_name = "N", requires = "node")]
+    #[arg(long, value_name = "N", requires = "node", help_heading = "Nodes")]
     node_pages: Option<u64>,
 }
 

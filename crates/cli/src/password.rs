@@ -6,10 +6,10 @@ use sardonyx_server::scram::{PASSWORD_BYTES_MAX, Verifier};
 use serde::Serialize;
 use std::io::{BufRead, Write};
 
-/// Print what a server's configuration keeps of a password: a verifier of SCRAM-SHA-256.
+/// Make the verifier of a server user's password.
 ///
-/// The password is the first line of standard input, so that it is in no list of processes. It cannot be found out from
-/// the verifier but by trying.
+/// The password is the first line of standard input, so that it is in no list of processes. The verifier, of SCRAM-SHA-256,
+/// goes into the server's configuration; only trying passwords can find the password from it.
 ///
 /// Example: sardonyx password <password.txt
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use sardonyx_storage::recovery::recover;
 use serde::Serialize;
 use std::io::Write;
 
-/// Recover a database and say what was done and how fast.
+/// Recover a database and report the steps.
 ///
 /// Opening a database always recovers it; this verb does nothing else. With --dry-run nothing at
 /// all is changed on disk, also on a read-only file system; beside a program that has the database open

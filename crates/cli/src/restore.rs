@@ -10,11 +10,13 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Make a database of a backup, or of what a store has, and check every file of it.
+/// Restore a backup or a store, and check it.
 ///
 /// The backup stays as it is. The database is one of its own: a server opens it, and a store that is to have its log must be
-/// another one. With --drill the database is deleted again, whatever was found: for a schedule, since a backup that was never
-/// restored is a hope. The exit code is 1 if what was made is damaged.
+/// another one. With --drill the database is deleted again after the check: for a schedule, since only a restored backup is
+/// known to be good.
+///
+/// Exit code 1: the restored database is damaged.
 ///
 /// Examples:
 ///   sardonyx restore /backups/bank-monday.sdx bank.sdx

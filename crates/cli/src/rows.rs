@@ -10,10 +10,11 @@ use sardonyx_rows::schema::{Schema, Value, ValueRef};
 use sardonyx_sql::RowFilter;
 use std::io::Write;
 
-/// Print the rows of a table, in no particular order.
+/// Print the rows of a table.
 ///
-/// Changes nothing; beside a program that has the database open it prints a state that the database was in
-/// meanwhile. With --follow that is its last commit, found by its log however fast it writes. A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
+/// The rows are in no particular order. The database is not changed; beside a program that has it open the verb prints a
+/// state that the database was in meanwhile. With --follow that is its last commit, found by its log however fast it writes.
+/// A condition is any expression of SQL on the columns, without queries, with literals such as 12.5, 'text',
 /// date '2026-01-31', '\x0aff' for bytes; names with capital letters are written in "quotes". A table without declared
 /// columns has the columns before, key and after, as bytes. Tables of nodes are read, too. With --json a row is an object
 /// in a line.

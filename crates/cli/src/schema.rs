@@ -8,9 +8,9 @@ use sardonyx_storage::catalogue::{Definition, Kind};
 use serde_json::json;
 use std::io::Write;
 
-/// Print the SQL that creates the database's tables, sequences, views and procedures, with their comments.
+/// Print the schema as SQL.
 ///
-/// The statements can be run in a new database (sardonyx sql new.sdx --create < schema.sql), whose schema then is the
+/// The statements create tables, sequences, views and procedures, with their comments. They can be run in a new database (sardonyx sql new.sdx --create < schema.sql), whose schema then is the
 /// same, and in PostgreSQL. Sequences go on at the number up to which they may have been used. Read-only; while a program
 /// has the database open, the schema of one recent state is printed, with --follow that of its last commit. Journals and areas are comments; unsigned integers
 /// are the next larger type with a condition.

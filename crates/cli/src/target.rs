@@ -16,6 +16,7 @@ use sardonyx::Options;
 use sardonyx::disk::GroupLimits;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{self, UsageError};
+use sardonyx_command::help::LATE;
 use sardonyx_command::output::Output;
 use sardonyx_results::units::parse_time;
 use sardonyx_storage::checkpoint::BACKUP_DIRECTORY;
@@ -38,9 +39,8 @@ const READINGS_MAX: usize = 8;
 pub struct Target {
     /// The database's directory, such as bank.sdx
     pub path: PathBuf,
-    /// If somebody has the database open, wait so long for it, such as 30s [default: not at all; a verb
-    /// that changes nothing reads beside it]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// Wait so long, such as 30s, if another program has the database open [default: read beside it, or end]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, display_order = LATE)]
     wait: Option<Duration>,
 }
 

@@ -14,14 +14,17 @@ use sardonyx_storage::verify::{self, Severity, Verification, verify_with};
 use serde::Serialize;
 use std::io::Write;
 
-/// Check every file of a database: manifest, backup, journal archive and log.
+/// Check every file of a database.
 ///
-/// Reads all of it, tries a recovery in memory, looks through the catalogue of the tables or the heap of
-/// a mapped segment, and changes nothing; also on a read-only file system. Beside a program that has the
-/// database open it checks a state that the database was in meanwhile, and believes only damage that it
-/// finds twice. Each finding names its file and offset. What an interrupted write leaves (a leftover)
-/// is told from damage; only damage makes the exit code 1. Multi-level transactions that a crash left
-/// unfinished are a leftover: whoever opens the database that way undoes them.
+/// Reads manifest, backup, journal archive and log, tries a recovery in memory, checks the catalogue of the
+/// tables or the heap of a mapped segment, and changes nothing; also on a read-only file system. Beside a
+/// program that has the database open it checks a state that the database was in meanwhile, and reports
+/// only damage that it finds twice. Each finding names its file and offset.
+///
+/// An interrupted write leaves a leftover, which is no damage. So do multi-level transactions that a crash left
+/// unfinished: the next opening as operations undoes them.
+///
+/// Exit code 1: there is damage.
 ///
 /// Example: sardonyx verify bank.sdx
 #[derive(Debug, clap::Args)]

@@ -11,7 +11,7 @@ mod tables;
 #[cfg(feature = "sql")]
 pub use tables::{FrozenTables, NodeOption, Opened, declared, other_way};
 
-/// Run several nodes that share a database (not in this build, which lacks the feature `nodes`).
+/// Run several nodes that share a database (needs the feature `nodes`).
 #[derive(Debug, clap::Args)]
 pub struct Cluster {
     /// Not used
@@ -19,7 +19,7 @@ pub struct Cluster {
     rest: Vec<OsString>,
 }
 
-/// One node (not in this build, which lacks the feature `nodes`).
+/// One node (needs the feature `nodes`).
 #[derive(Debug, clap::Args)]
 pub struct Node {
     /// Not used

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 /// A verb of this module: its help, and its name in the error.
 macro_rules! missing {
     ($($verb:ident, $about:literal, $subject:literal;)+) => {$(
-        #[doc = concat!($about, " (not in this build, which lacks the feature `sql`).")]
+        #[doc = concat!($about, " (needs the feature `sql`).")]
         #[derive(Debug, clap::Args)]
         pub struct $verb {
             /// Not used

@@ -18,18 +18,27 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The end of every `--help`.
-pub const EXIT_CODES: &str = "\
-Exit codes:
-  0  done, and all is well
-  1  a failure was found: damage in a database or a trace, a proof that does not hold, or a simulated
-     system that is saturated before it reaches what is asked of it
-  2  wrong usage: the arguments, or a path without a database or a trace
-  3  the database is open elsewhere (--wait waits for it)
-  4  it could not be done: the disk, memory or the system refused, or there are unfinished multi-level
-     transactions, which have to be undone first
-  5  serve --store: this host can neither serve nor follow, and starting it again does not help: its directory
-     or the log in the store is damaged, or one contradicts the other";
+/// The exit codes and their meanings, as docs/commands.md has them.
+pub const EXIT_CODES: [(Exit, &str); 6] = [
+    (Exit::Done, "success"),
+    (Exit::Found, "damage, or a failed check"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Locked, "the database is open elsewhere"),
+    (
+        Exit::Failed,
+        "the disk, memory or system refused, or multi-level transactions have not ended",
+    ),
+    (
+        Exit::Stuck,
+        "`serve --store`: this host can neither serve nor follow",
+    ),
+];
+
+/// The exit codes in two lines.
+pub fn in_short() -> &'static str {
+    "Exit codes: 0 success, 1 damage or a failed check, 2 usage, 3 open elsewhere,\n\
+     4 refused by disk, memory or system. A verb with others says so in its --help."
+}
 
 /// An exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

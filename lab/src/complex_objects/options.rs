@@ -16,6 +16,8 @@ use sardonyx_results::units::parse_time;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Run complex objects under every strategy (DASDBS paper).
+///
 /// Run the complex-object benchmark of Hasse & Weikum under every strategy of multi-level
 /// transactions.
 ///
@@ -144,7 +146,6 @@ enum PageLogChoice {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "complex-objects",
-        answers: "What do multi-level transactions save on complex objects, under each strategy?",
         source: Some((Paper::Dasdbs, "section 3")),
     };
 

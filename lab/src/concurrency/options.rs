@@ -8,6 +8,8 @@ use crate::worker::Role;
 use sardonyx_results::Findings;
 use std::path::PathBuf;
 
+/// Measure the speedup of several processes (LIBXAC thesis).
+///
 /// Run independent transactions by several processes on one segment, and measure the speedup.
 ///
 /// Each process has a page of its own. A transaction increments the page's first integer (test A),
@@ -54,7 +56,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "concurrency",
-        answers: "How much faster are several processes on one segment?",
         source: Some((Paper::Libxac, "section 4.4")),
     };
 

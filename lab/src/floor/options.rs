@@ -9,6 +9,8 @@ use sardonyx_results::grid::{Grid, Unit};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Measure the limits of the machine.
+///
 /// Measure what bare loops and bare writes reach on this machine, without an engine.
 ///
 /// Example: sardonyx floor --directory .
@@ -37,7 +39,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "floor",
-        answers: "What do bare loops and bare writes reach on this machine?",
         source: None,
     };
 

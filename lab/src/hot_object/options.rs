@@ -6,6 +6,8 @@ use crate::{ExperimentError, progress, strategy};
 use sardonyx_multilevel::Strategy;
 use sardonyx_results::Findings;
 
+/// Measure what commuting increments save.
+///
 /// Increment one counter and two cold records in each of many threads' durable transactions.
 ///
 /// The variants differ in the counter's lock: increments that commute, or exclusive; given back when
@@ -52,7 +54,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "hot-object",
-        answers: "What does it save that increments of one counter commute?",
         source: None,
     };
 

@@ -8,6 +8,8 @@ use sardonyx_results::Findings;
 use sardonyx_results::units::parse_bytes;
 use std::path::PathBuf;
 
+/// Measure the cost of a touched page (LIBXAC thesis).
+///
 /// Measure what a page costs that a transaction reads or writes, by every mechanism.
 ///
 /// Transactions that read n pages and that write n pages, n from 1 to 1024 in powers of two, plainly
@@ -48,7 +50,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "page-touch",
-        answers: "What does it cost that a transaction's pages are found out?",
         source: Some((Paper::Libxac, "sections 4.2 and 4.3")),
     };
 

@@ -10,6 +10,8 @@ use sardonyx_results::Findings;
 use sardonyx_results::units::parse_bytes;
 use std::path::PathBuf;
 
+/// Run TPC-C durably, and check its consistency.
+///
 /// Run TPC-C's five transactions durably, recover, and check the twelve conditions of consistency.
 ///
 /// Loads warehouses of the standard's size (100,000 items; ten districts of 3,000 customers each), takes a
@@ -71,7 +73,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "tpcc",
-        answers: "How many durable new orders a second, with TPC-C's other transactions?",
         source: None,
     };
 

@@ -9,6 +9,8 @@ use clap::ValueEnum;
 use sardonyx_results::Findings;
 use std::path::PathBuf;
 
+/// Insert into trees in mapped memory (LIBXAC thesis).
+///
 /// Insert random keys durably into a B+-tree and a cache-oblivious B-tree in a mapped segment.
 ///
 /// The trees are serial code for plain memory. Each insert is a transaction of its own, by ordinary
@@ -68,7 +70,6 @@ enum Tree {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "tree-inserts",
-        answers: "How fast are durable inserts into trees written for plain memory?",
         source: Some((Paper::Libxac, "section 5")),
     };
 

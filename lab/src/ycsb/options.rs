@@ -10,6 +10,8 @@ use crate::progress;
 use sardonyx_results::Findings;
 use std::time::Duration;
 
+/// Run YCSB's workloads on a table.
+///
 /// Run YCSB's core workloads on a table, durably, in batches and one operation at a time.
 ///
 /// Loads rows of ten fields of 100 bytes, and runs workloads A to F, as YCSB's distribution has them, with
@@ -53,7 +55,6 @@ pub struct Options {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "ycsb",
-        answers: "How many operations of YCSB's workloads a second, durably?",
         source: None,
     };
 

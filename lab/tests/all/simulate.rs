@@ -475,7 +475,7 @@ fn parts_run_apart_are_the_same_bytes_together() {
 fn help_has_examples_and_exit_codes() {
     let (help, _) = run(0, &["--help"]);
     assert!(
-        help.contains("Examples:") && help.contains("Exit codes"),
+        help.contains("Examples:") && help.contains("Exit code 1"),
         "{help}"
     );
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Run the debit-credit benchmark durably, recover, and prove the outcome.
+/// Run the debit-credit benchmark and prove it.
 ///
 /// Makes a database, loads branches, tellers and accounts (records of 128 bytes), takes a
 /// checkpoint, and lets clients run debit-credit transactions, each acknowledged only when it is on
@@ -23,6 +23,8 @@ use std::time::Duration;
 /// branches' balances and of the history's amounts are equal and that every acknowledged
 /// transaction is there once. The database is removed at the end unless --keep is given or the
 /// proof fails. Without a terminal, or with --json, there is no progress bar.
+///
+/// Exit code 1: the proof fails.
 ///
 /// Examples:
 ///   sardonyx debit-credit
@@ -118,13 +120,12 @@ pub struct Options {
     /// When a closure counts as acknowledged; only with --one-at-a-time [default: durable]
     #[arg(long, value_enum, requires = "one_at_a_time", help_heading = "Clients")]
     pub(super) durability: Option<DurabilityChoice>,
-    /// An open loop: requests arrive so many times a second, such as 200k, at exponential intervals, whether or
-    /// not earlier ones were answered; several rates, one after the other: 100k,200k
+    /// An open loop: requests arrive so many times a second, such as 200k, at exponential intervals; several rates
+    /// separated by commas
     #[arg(long, value_name = "RATES", value_parser = parse_rate, value_delimiter = ',')]
     #[arg(conflicts_with_all = ["transactions", "batches_in_flight"], help_heading = "Clients")]
     pub(super) arrival_rate: Vec<f64>,
-    /// An open loop at a tenth to eleven tenths of what a closed loop reaches first: response times over the
-    /// offered load, as a table, and as CSV and SVG with --output
+    /// Show response times over the offered load: open loops at 10% to 110% of a closed loop's rate
     #[arg(long, conflicts_with_all = ["transactions", "arrival_rate"], help_heading = "Clients")]
     pub(super) curve: bool,
     /// The share of transactions on an account of another branch, in percent
@@ -149,9 +150,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clients")]
     pub(super) seed: u64,
 
-    /// Serve clients in other processes, at host:port or at a Unix socket's path, until Ctrl-C or for --seconds:
-    /// requests are received and decoded by the threads of the input stage, answers sent by those of the output
-    /// stage
+    /// Serve clients in other processes, at host:port or a Unix socket's path, until Ctrl-C or for --seconds
     #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
     #[arg(conflicts_with_all = [
         "connect", "transactions", "clients", "batch", "batches_in_flight", "one_at_a_time", "durability",
@@ -167,8 +166,7 @@ pub struct Options {
         help_heading = "Sockets"
     )]
     pub(super) locate: Option<LocatingStage>,
-    /// Be the clients of a server at this address, in a closed loop or with --arrival-rate or --curve in an open
-    /// one; several processes may connect
+    /// Be the clients of a server at this address; several processes may connect
     #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
     #[arg(conflicts_with_all = [
         "preset", "accounts", "tellers", "branches", "configuration", "transactions_per_group", "time_per_group",
@@ -242,7 +240,6 @@ pub(super) enum DurabilityChoice {
 impl Experiment for Options {
     const ABOUT: About = About {
         name: "debit-credit",
-        answers: "How many durable transactions a second, and is each there once after recovery?",
         source: Some((Paper::Tpk, "section 4")),
     };
 

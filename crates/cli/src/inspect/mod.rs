@@ -13,13 +13,14 @@ use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 use sardonyx_storage::manifest::Manifest;
 
-/// Print what the files of a database say.
+/// Print manifest, log, backup, journal, catalogue.
 ///
 /// Without a part: the manifest, and a summary of the log, the backup and the journal archive. With
 /// --json, the log, the backup and the journal print one object a line. Works on a read-only file
 /// system, and beside a program that has the database open, whose files may change meanwhile: a group or
-/// a block that is being written looks torn. Damage is shown where it is met, and makes the exit
-/// code 1 if it ends the reading; `sardonyx verify` tells damage from what a crash leaves.
+/// a block that is being written looks torn. `sardonyx verify` tells damage from what a crash leaves.
+///
+/// Exit code 1: damage ended the reading.
 ///
 /// Examples:
 ///   sardonyx inspect bank.sdx
@@ -37,15 +38,25 @@ pub struct Arguments {
 /// A part of a database's files.
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// Format, identity, sizes fixed at creation
+    /// Print format, identity and sizes fixed at creation.
+    ///
+    /// Example: sardonyx inspect bank.sdx manifest
     Manifest,
-    /// The commit groups of the redo log
+    /// Print the commit groups of the redo log.
+    ///
+    /// Example: sardonyx inspect bank.sdx log --from-group 12 --limit 3 --records
     Log(log::Arguments),
-    /// The slots of the sliding backup
+    /// Print the slots of the sliding backup.
+    ///
+    /// Example: sardonyx inspect bank.sdx backup
     Backup,
-    /// The chunks of the journal archive
+    /// Print the chunks of the journal archive.
+    ///
+    /// Example: sardonyx inspect bank.sdx journal --json
     Journal,
-    /// Tables, journals and areas, and unfinished transactions (recovers in memory)
+    /// Print tables, journals, areas and unfinished transactions, recovered in memory.
+    ///
+    /// Example: sardonyx inspect bank.sdx catalogue
     Catalogue,
 }
 

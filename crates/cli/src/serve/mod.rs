@@ -52,14 +52,14 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// For so long the store is asked when the database is opened and closed, before this host goes on otherwise.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serve a database to the clients of PostgreSQL and Redis, until an interrupt or a termination signal.
+/// Serve a database to PostgreSQL and Redis clients.
 ///
-/// A reply means that the transaction is on stable storage. By default only this host can connect, and nobody is asked
-/// for a password; at another address only users of the configuration are served, with a password. What the command
-/// line says goes before the environment, and that before the configuration. At the end those that work get their
-/// answer, all are told, and the database is closed. A hang-up signal (SIGHUP) has the configuration read again: users,
-/// certificates and the limit of slow statements are taken, of what else has changed the log tells that it needs a
-/// restart.
+/// A reply means that the transaction is on stable storage. By default only this host can connect, without a password;
+/// at another address only users of the configuration are served, with a password. The command line goes before the
+/// environment, and that before the configuration. An interrupt or a termination signal ends the server: running requests
+/// get their answer, clients are disconnected, and the database is closed. After a hang-up signal (SIGHUP) the server reads
+/// the configuration again and takes users, certificates and the limit of slow statements; it logs other changes, which
+/// need a restart.
 ///
 /// With --store it is one of the hosts of a database whose log is in a store. One of them serves, the others follow: they
 /// send clients away, so that those go on to the next host of their connection string, and one takes over when the host
@@ -70,11 +70,13 @@ const STORE_PATIENCE: Duration = Duration::from_secs(5);
 /// has committed, mostly some milliseconds behind: each statement, or each transaction, one state. docs/followers.md says
 /// more.
 ///
+/// Exit code 5, with --store: this host can neither serve nor follow, and starting it again does not help. Its directory or
+/// the log in the store is damaged, or one contradicts the other.
+///
 /// Examples:
 ///   sardonyx serve bank.sdx
 ///   sardonyx serve bank.sdx --follow --postgres :5434 --redis :6381 --http :8081
 ///   sardonyx serve bank.sdx --store s3://ledger/bank --host host-1
-///   psql -h 127.0.0.1 -p 5433
 ///   sardonyx serve bank.sdx --config /etc/sardonyx/bank.toml --postgres 0.0.0.0:5433 --redis off
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -132,12 +134,12 @@ pub struct Arguments {
     /// With --store: this host's name, another one for each [default: the machine's, and a number made of the directory]
     #[arg(long, value_name = "NAME", requires = "store")]
     host: Option<String>,
-    /// With --store: when the host that serves gives no sign for so long, another takes over; the host itself stops
-    /// answering after half of it [default: 2s]
+    /// With --store: another host takes over when the serving host gives no sign for so long; half of it bounds its
+    /// answers [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     lease: Option<Duration>,
-    /// With --store: while another host serves, answer reads with what this one has, if that is at most so old, such as 5s;
-    /// at least an eighth of the lease, or 2s [default: send clients away]
+    /// With --store: while another host serves, answer reads from this one's copy, if at most so old (from 2s on) [default:
+    /// send clients away]
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "store")]
     stale_reads: Option<Duration>,
     #[command(flatten)]

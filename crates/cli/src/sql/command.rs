@@ -15,17 +15,32 @@ pub enum Command {
     Timing(Option<bool>),
     /// How rows are shown.
     Format(Format),
+    /// Whether each row is shown as a record; `None`: the other way round.
+    Expanded(Option<bool>),
+    /// Whether long results go through a pager; `None`: the other way round.
+    Pager(Option<bool>),
     /// A file's statements.
     Include(String),
 }
 
 /// What there is, for people.
 pub const HELP: &str = "\
-  \\d            the tables           \\d NAME     a table: its columns, indexes and keys
-  \\timing       whether times are shown          \\i FILE     run a file's statements
-  \\aligned  \\csv  \\json   how rows are shown      \\q          end
+  \\d            list the tables                \\d NAME     describe a table
+  \\x            show each row as a record      \\timing     show times
+  \\aligned  \\csv  \\json   how rows are shown   \\pager      long results through a pager
+  \\i FILE       run a file's statements        \\q, exit, quit   end
 A statement ends with a semicolon and may take several lines. Ctrl-C forgets what is typed, Ctrl-D ends.
 ";
+
+/// The order of a word that a person types at a prompt; `None` if it is SQL.
+pub fn of_word(line: &str) -> Option<Command> {
+    let word = line.trim().trim_end_matches(';').trim_end();
+    match word.to_ascii_lowercase().as_str() {
+        "exit" | "quit" => Some(Command::Quit),
+        "help" => Some(Command::Help),
+        _ => None,
+    }
+}
 
 /// The order of a line; `None` if it is none.
 ///
@@ -42,15 +57,20 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
         ("?" | "h" | "help", _) => Ok(Command::Help),
         ("d" | "dt" | "dt+" | "d+", "") => Ok(Command::Tables),
         ("d" | "d+", name) => Ok(Command::Describe(unquoted(name))),
-        ("timing", "") => Ok(Command::Timing(None)),
-        ("timing", "on") => Ok(Command::Timing(Some(true))),
-        ("timing", "off") => Ok(Command::Timing(Some(false))),
+        ("timing", switch @ ("" | "on" | "off")) => Ok(Command::Timing(switched(switch))),
+        ("x", switch @ ("" | "on" | "off")) => Ok(Command::Expanded(switched(switch))),
+        ("pager", switch @ ("" | "on" | "off")) => Ok(Command::Pager(switched(switch))),
         ("aligned", "") => Ok(Command::Format(Format::Aligned)),
         ("csv", "") => Ok(Command::Format(Format::Csv)),
         ("json", "") => Ok(Command::Format(Format::Json)),
         ("i" | "include", file) if !file.is_empty() => Ok(Command::Include(file.to_string())),
         _ => Err(format!("there is no order \\{rest}: see \\?")),
     })
+}
+
+/// What a switch is set to; `None`: to the other.
+fn switched(argument: &str) -> Option<bool> {
+    (!argument.is_empty()).then_some(argument == "on")
 }
 
 /// A name as the catalogue has it.
@@ -83,6 +103,22 @@ mod tests {
             parse("\\timing off"),
             Some(Ok(Command::Timing(Some(false))))
         );
-        assert!(matches!(parse("\\x"), Some(Err(_))));
+        assert_eq!(parse("\\x"), Some(Ok(Command::Expanded(None))));
+        assert_eq!(parse("\\x on"), Some(Ok(Command::Expanded(Some(true)))));
+        assert_eq!(parse("\\pager off"), Some(Ok(Command::Pager(Some(false)))));
+        for wrong in ["\\x auto", "\\pager 1", "\\y"] {
+            assert!(matches!(parse(wrong), Some(Err(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_that_end() {
+        for word in ["exit", " quit ", "EXIT;", "quit ;"] {
+            assert_eq!(of_word(word), Some(Command::Quit), "{word}");
+        }
+        assert_eq!(of_word("help"), Some(Command::Help));
+        for statement in ["exit now", "exits", "select quit", ""] {
+            assert_eq!(of_word(statement), None, "{statement}");
+        }
     }
 }

@@ -91,8 +91,10 @@ const ORDERS: &[&str] = &[
     "\\help",
     "\\i",
     "\\json",
+    "\\pager",
     "\\q",
     "\\timing",
+    "\\x",
 ];
 
 /// Completes words of SQL and names.

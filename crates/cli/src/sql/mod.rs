@@ -2,7 +2,7 @@
 //!
 //! - [`connection`]: who runs statements: [`local`], the SQL layer in this process; [`remote`], a server;
 //! - [`text`]: where a statement ends; [`tag`]: what it did; [`command`]: orders that begin with a backslash; [`describe`]: what `\d` asks;
-//! - [`show`]: how rows are printed; [`message`]: how errors are; [`editor`]: lines of a terminal, [`typed`].
+//! - [`show`]: how rows are printed; [`pager`]: results longer than the terminal; [`message`]: how errors are; [`editor`]: lines of a terminal, [`typed`].
 
 mod answer;
 mod command;
@@ -12,6 +12,7 @@ mod describe;
 mod editor;
 mod local;
 mod message;
+mod pager;
 #[cfg_attr(not(feature = "shell"), path = "without_remote.rs")]
 mod remote;
 mod show;
@@ -32,25 +33,29 @@ use command::{Command, HELP};
 use connection::{Connection, Standing, StatementError, is_url};
 use editor::Lines;
 use local::Local;
+use pager::Pager;
 use rustix::termios::isatty;
 use sardonyx_command::directories::Directories;
 use sardonyx_command::exit::{Exit, UsageError};
 use sardonyx_command::output::Output;
-use show::{Format, show};
+use show::{Format, show, write_rows};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use text::{Pending, Statement};
 use typed::Typed;
 
-/// Speak SQL to a database, or to a server of it, from a terminal or a script.
+/// Open a SQL shell on a directory or a server.
 ///
 /// A directory is opened here, without a server; a URL, such as postgres://127.0.0.1:5433, is connected to. In a
-/// terminal statements have a history, and Tab completes words and names; \? tells what else there is. Otherwise
+/// terminal statements have a history, Tab completes words and names, and long results go through a pager (PAGER, or
+/// less); \? lists the shell's orders. Otherwise
 /// standard input, a file (-f) or the arguments (-c) are run, up to the first statement that fails. COPY … FROM STDIN
 /// reads the lines that follow, to one that is \. alone. With --json a row is an object in a line.
 ///
 /// A password comes from the environment (PGPASSWORD), so that it is in no list of processes.
+///
+/// Exit code 4: a statement failed.
 ///
 /// Examples:
 ///   sardonyx sql bank.sdx
@@ -125,6 +130,7 @@ impl Arguments {
             format: self.format,
             timing: self.timing,
             quiet: self.quiet,
+            pager: None,
         };
         if shell.output.is_json() {
             shell.format = Format::Json;
@@ -175,11 +181,14 @@ struct Shell<'o> {
     format: Format,
     timing: bool,
     quiet: bool,
+    /// `None`: results are printed, however long.
+    pager: Option<Pager>,
 }
 
 impl Shell<'_> {
     /// Runs what a person types, until they end it.
     fn converse(&mut self) -> anyhow::Result<()> {
+        self.pager = Pager::of_environment();
         let mut lines = Lines::new()?;
         let mut text = Pending::default();
         self.learn(&mut lines);
@@ -188,8 +197,9 @@ impl Shell<'_> {
                 Typed::End => break,
                 Typed::Forget => text = Pending::default(),
                 Typed::Line(line) => {
+                    let of_word = || command::of_word(&line).map(Ok);
                     if text.is_blank()
-                        && let Some(command) = command::parse(&line)
+                        && let Some(command) = command::parse(&line).or_else(of_word)
                     {
                         text = Pending::default();
                         lines.remember(&line);
@@ -297,6 +307,28 @@ impl Shell<'_> {
                 writeln!(self.output, "times {is} shown")?;
             }
             Command::Format(format) => self.format = format,
+            Command::Expanded(wanted) => {
+                let is_on = wanted.unwrap_or(self.format != Format::Expanded);
+                self.format = if is_on {
+                    Format::Expanded
+                } else {
+                    Format::Aligned
+                };
+                let shown = if is_on { "records" } else { "columns" };
+                writeln!(self.output, "rows are shown as {shown}")?;
+            }
+            Command::Pager(wanted) => {
+                self.pager = match wanted.unwrap_or(self.pager.is_none()) {
+                    true => Pager::of_environment(),
+                    false => None,
+                };
+                let with = if self.pager.is_some() {
+                    "with"
+                } else {
+                    "without"
+                };
+                writeln!(self.output, "long results are shown {with} a pager")?;
+            }
             Command::Include(file) => self.file(Path::new(&file))?,
         }
         Ok(Next::Statement)
@@ -331,7 +363,18 @@ impl Shell<'_> {
 
     fn show(&mut self, answers: &[Answer]) -> anyhow::Result<()> {
         for answer in answers {
-            show(self.output, answer, self.format, self.quiet)?;
+            match (&self.pager, answer) {
+                (Some(pager), Answer::Rows(rows)) => {
+                    let mut text = Vec::new();
+                    write_rows(&mut text, rows, self.format, self.quiet)?;
+                    // What was printed before comes before it.
+                    self.output.finish()?;
+                    if !pager.shows(&text) {
+                        self.output.write_all(&text)?;
+                    }
+                }
+                _ => show(self.output, answer, self.format, self.quiet)?,
+            }
         }
         Ok(())
     }

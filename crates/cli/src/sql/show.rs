@@ -11,10 +11,19 @@ use std::io::Write;
 pub enum Format {
     /// In columns, for people
     Aligned,
+    /// Each row as a record, with a line for each column
+    Expanded,
     /// Comma-separated values (RFC 4180), with a head; a null is an empty field, and an empty text is `""`
     Csv,
     /// An object in a line for each row
     Json,
+}
+
+impl Format {
+    /// True of a form for people, in which a statement without rows says what it did.
+    fn is_for_people(self) -> bool {
+        matches!(self, Format::Aligned | Format::Expanded)
+    }
 }
 
 /// Prints an answer; where `is_terse`, only rows: not how many, nor what was done.
@@ -27,33 +36,54 @@ pub fn show(
     format: Format,
     is_terse: bool,
 ) -> anyhow::Result<()> {
-    match (answer, format) {
-        (Answer::Rows(rows), Format::Aligned) => {
-            write!(output, "{}", aligned(rows))?;
+    match answer {
+        Answer::Rows(rows) => write_rows(output, rows, format, is_terse)?,
+        Answer::Done(what) if format.is_for_people() && !is_terse => writeln!(output, "{what}")?,
+        Answer::Done(_) => {}
+        Answer::Copied(bytes) => output.write_all(bytes)?,
+        Answer::Notice(text) => output.note(text),
+    }
+    Ok(())
+}
+
+/// Writes rows in this form.
+///
+/// # Errors
+/// The writer's.
+pub fn write_rows(
+    out: &mut dyn Write,
+    rows: &Rows,
+    format: Format,
+    is_terse: bool,
+) -> anyhow::Result<()> {
+    match format {
+        Format::Aligned => {
+            write!(out, "{}", aligned(rows))?;
             if !is_terse {
                 let count = rows.rows.len();
                 let rows = if count == 1 { "row" } else { "rows" };
-                writeln!(output, "({count} {rows})\n")?;
+                writeln!(out, "({count} {rows})\n")?;
             }
         }
-        (Answer::Rows(rows), Format::Csv) => {
-            csv_line(
-                output,
-                rows.columns.iter().map(|column| Some(&*column.name)),
-            )?;
+        Format::Expanded if rows.rows.is_empty() && !is_terse => writeln!(out, "(0 rows)\n")?,
+        Format::Expanded => {
+            write!(out, "{}", expanded(rows))?;
+            if !is_terse {
+                writeln!(out)?;
+            }
+        }
+        Format::Csv => {
+            csv_line(out, rows.columns.iter().map(|column| Some(&*column.name)))?;
             for row in &rows.rows {
-                csv_line(output, row.iter().map(Option::as_deref))?;
+                csv_line(out, row.iter().map(Option::as_deref))?;
             }
         }
-        (Answer::Rows(rows), Format::Json) => {
+        Format::Json => {
             for row in &rows.rows {
-                output.line(&Object(&rows.columns, row))?;
+                serde_json::to_writer(&mut *out, &Object(&rows.columns, row))?;
+                writeln!(out)?;
             }
         }
-        (Answer::Done(what), Format::Aligned) if !is_terse => writeln!(output, "{what}")?,
-        (Answer::Done(_), _) => {}
-        (Answer::Copied(bytes), _) => output.write_all(bytes)?,
-        (Answer::Notice(text), _) => output.note(text),
     }
     Ok(())
 }
@@ -83,7 +113,7 @@ impl Serialize for Object<'_> {
 }
 
 fn csv_line<'a>(
-    output: &mut Output,
+    output: &mut dyn Write,
     fields: impl Iterator<Item = Option<&'a str>>,
 ) -> anyhow::Result<()> {
     for (at, field) in fields.enumerate() {
@@ -141,6 +171,42 @@ fn aligned(rows: &Rows) -> String {
     lines.join("\n")
 }
 
+/// A record for each row, as psql has them: a rule with its number, then names and values.
+fn expanded(rows: &Rows) -> String {
+    let name_of = |column: &Column| printable(&column.name);
+    let wide = |text: &str| text.chars().count();
+    let names = rows.columns.iter().map(|column| wide(&name_of(column)));
+    let names = names.max().unwrap_or_default();
+    let texts = rows.rows.iter().flatten();
+    let values = texts.flat_map(|text| lines_of(text.as_deref()));
+    let values = values.map(|line| wide(&line)).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    for (at, row) in rows.rows.iter().enumerate() {
+        let head = format!("-[ RECORD {} ]", at + 1);
+        // The bar between names and values goes on in the rule, if the head leaves it free.
+        let head = format!("{head:-<width$}", width = names + 1);
+        let bar = if wide(&head) == names + 1 { "+" } else { "" };
+        lines.push(format!(
+            "{:-<width$}",
+            head + bar,
+            width = names + values + 3
+        ));
+        for (column, text) in rows.columns.iter().zip(row) {
+            for (number, part) in lines_of(text.as_deref()).iter().enumerate() {
+                let name = if number == 0 {
+                    name_of(column)
+                } else {
+                    String::new()
+                };
+                let blanks = " ".repeat(names - wide(&name));
+                lines.push(format!("{name}{blanks} | {part}").trim_end().to_string());
+            }
+        }
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
 fn join(parts: impl Iterator<Item = String>, between: &str) -> String {
     let line = parts.collect::<Vec<_>>().join(between);
     line.trim_end().to_string()
@@ -191,6 +257,29 @@ mod tests {
                         \x201000 |\n\
                         \x20     | \\u{1b}[2J\n";
         assert_eq!(aligned(&rows), expected);
+    }
+
+    #[test]
+    fn a_record_has_a_line_for_each_column() {
+        let column = |name: &str| Column {
+            name: name.into(),
+            kind: ColumnKind::Other,
+        };
+        let rows = Rows {
+            columns: vec![column("id"), column("a_name_longer_than_heads")],
+            rows: vec![
+                vec![Some("7".into()), Some("a\nlonger".into())],
+                vec![None, Some("\x1b[2J".into())],
+            ],
+        };
+        let expected = "-[ RECORD 1 ]------------+----------\n\
+                        id                       | 7\n\
+                        a_name_longer_than_heads | a\n\
+                        \x20                        | longer\n\
+                        -[ RECORD 2 ]------------+----------\n\
+                        id                       |\n\
+                        a_name_longer_than_heads | \\u{1b}[2J\n";
+        assert_eq!(expanded(&rows), expected);
     }
 
     #[test]

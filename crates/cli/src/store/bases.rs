@@ -31,8 +31,7 @@ const PAUSE_MOST: Duration = Duration::from_secs(3600);
 /// When a server makes bases, as arguments.
 #[derive(Debug, clap::Args)]
 pub struct BasesOption {
-    /// Put a base into the store when so much log has come since the last one, so that new hosts begin there; 0: whenever
-    /// something has come [default: never]
+    /// Put a base, where new hosts begin, into the store after so much log; 0: after any [default: never]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "store", help_heading = "Bases")]
     base_every: Option<u64>,
     /// The copy of which bases are made [default: the database's directory with .bases behind its name]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Make a copy of a database from its store, as it is now or was at a time.
+/// Copy a database from its store, as it is or was.
 ///
 /// It begins with the newest base before that and applies the log from there; the host that serves has no work with it.
 /// The copy is a database of its own: it can be looked at, opened and changed, and does not follow the store. How far back

@@ -18,14 +18,16 @@ use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-/// Keep a copy of a database by its log in a store, until an interrupt or a termination signal.
+/// Keep a copy of a database that follows its store.
 ///
-/// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. With
+/// The directory gets everything that is acknowledged, a moment later; the host that serves has no work with it. An interrupt
+/// or a termination signal ends the verb. With
 /// --base-every it puts a base into the store whenever so much log has come since the last one, so that new copies begin
 /// there, and with --keep-bases or --keep-time deletes what of the past is not wanted then. The directory can be opened
 /// by a program with this store, as one of its hosts. Without --once it waits for a database, if the store has none yet.
-/// An entry that is missing is named on standard error, and followed again when it is restored; with --once it ends the
-/// verb with exit code 1.
+/// An entry that is missing is named on standard error, and followed again when it is restored.
+///
+/// Exit code 1, with --once: an entry is missing.
 ///
 /// Examples:
 ///   sardonyx store follow s3://ledger/bank copy.sdx
@@ -41,8 +43,7 @@ pub struct Arguments {
     /// End when everything is here that the store has now
     #[arg(long)]
     once: bool,
-    /// Put a base into the store when so much log has come since the last one; 0: each time the end is reached and
-    /// something has come
+    /// Put a base into the store after so much log; 0: whenever the end is reached and log has come
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     base_every: Option<u64>,
     #[command(flatten)]

@@ -7,9 +7,9 @@ use sardonyx_command::output::Output;
 use serde_json::json;
 use std::io::Write;
 
-/// Have another host serve: the one that does closes the database, and the other one takes over.
+/// Hand over to another host.
 ///
-/// If that one does not come within the time after which a host counts as gone, any does.
+/// The serving host closes the database, and the named one takes over. If it does not within the lease, any host does.
 ///
 /// Example: sardonyx store promote s3://ledger/bank --to host-2
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Promote {
     to: String,
 }
 
-/// Have any other host serve than the one that does, so that it can be stopped.
+/// Hand over to any other host, so that this one can be stopped.
 ///
 /// Example: sardonyx store drain s3://ledger/bank
 #[derive(Debug, clap::Args)]

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 pub use unserved::{Held, exit_of};
 
-/// Look at a database whose log is in a store, copy it, and say which host serves it.
+/// Show, copy, serve or hand over a log in a store.
 ///
 /// A place is s3://BUCKET/PREFIX (an object store; endpoint, region and credentials as AWS's tools have them:
 /// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]
@@ -169,10 +169,10 @@ impl Place {
 #[derive(Clone, Debug, clap::Args)]
 pub struct StoreOption {
     /// The store that has the log, too: a database whose log is in one is opened with it
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", help_heading = "Store")]
     store: Option<String>,
     /// Where a transaction is durable when it is acknowledged [default: both]
-    #[arg(long, value_enum, requires = "store")]
+    #[arg(long, value_enum, requires = "store", help_heading = "Store")]
     durable_at: Option<DurableAtChoice>,
     /// The time for which it is asked, where that is not as usual.
     #[arg(skip)]

@@ -36,9 +36,10 @@ impl Kept {
     }
 }
 
-/// Delete what of a database's past is not wanted any more: old bases, and the log before the oldest that is kept.
+/// Delete old bases and old log from a store.
 ///
-/// It says what is kept, by --keep-bases, --keep-time or both. Without a base nothing is deleted. A copy that is further behind is told so, and begins anew from a base.
+/// --keep-bases, --keep-time or both name what is kept. Without a base nothing is deleted. A copy that is further behind
+/// gets an error that says so, and begins again from a base.
 ///
 /// Examples:
 ///   sardonyx store trim s3://ledger/bank --keep-bases 3

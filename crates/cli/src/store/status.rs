@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Say what is in a store: the database, which host serves it, its log and its bases.
+/// Show the database, serving host, log and bases of a store.
 ///
 /// With --directory also how far a host's directory has the log, as it was last written down there, and what was cut off
 /// it: transactions that another host went on without, which may have been acknowledged. Of a log on several places

@@ -19,9 +19,11 @@ use sardonyx_storage::remote_log::store::Register;
 use serde::Serialize;
 use std::io::Write;
 
-/// Read the whole log and all bases in a store, and check that they are whole and follow each other.
+/// Check the whole log and all bases of a store.
 ///
-/// Exit code 1 if something is damaged or missing; what, and where, is said.
+/// Entries and bases must be whole and follow each other. Damage is printed with its place.
+///
+/// Exit code 1: something is damaged or missing.
 ///
 /// Example: sardonyx store verify s3://ledger/bank
 #[derive(Debug, clap::Args)]

@@ -25,9 +25,10 @@ const PASSWORD: &str = "SARDONYX_PASSWORD";
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// Show what a server is doing: throughput, response times, how busy each stage is, clients, tables, slow statements.
+/// Show what a server does.
 ///
-/// It reads what the server's page shows, at the server's HTTP address. Where the server wants a password, give a user's
+/// Throughput, response times, how busy each stage is, clients, tables and slow statements are those of the server's page,
+/// read at its HTTP address. Where the server wants a password, give a user's
 /// name, and the password in the environment (SARDONYX_PASSWORD). With --json each state is an object in a line, with what
 /// was done since the one before. Ctrl-C ends it.
 ///

@@ -261,15 +261,18 @@ fn wrong_usage_is_told_from_failure() {
     run(2, &["simulate"]);
     run(2, &["debit-credit", "--directory", here]);
     run(2, &["debit-credit", "--accounts", "3", "--branches", "4"]);
-    for verb in [
-        "debit-credit",
-        "verify",
-        "recover",
-        "inspect",
-        "history",
-        "checkpoint",
+    // Where an exit code means something of the verb's own, its help says so.
+    for (verb, code) in [
+        ("verify", "1"),
+        ("inspect", "1"),
+        ("sql", "4"),
+        ("serve", "5"),
     ] {
-        assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
+        let help = run(0, &[verb, "--help"]);
+        assert!(
+            help.contains(&format!("Exit code {code}")),
+            "{verb}: {help}"
+        );
     }
     let help = run(0, &["--help"]);
     let at = |text: &str| {
@@ -277,13 +280,16 @@ fn wrong_usage_is_told_from_failure() {
             .unwrap_or_else(|| panic!("{text} in {help}"))
     };
     let order = [
-        "The database",
+        "Serve",
+        "Look",
+        "Move data",
+        "Keep safe",
+        "Several hosts",
         "  store",
-        "A server",
-        "Several nodes",
-        "The benchmark",
+        "Measure",
         "  debit-credit",
         "  history",
+        "Exit codes",
     ];
     assert!(order.map(at).is_sorted(), "{help}");
     assert!(!help.contains("standby"), "{help}");
@@ -298,4 +304,56 @@ fn who_wants_spans_of_a_command_without_them_is_told_how_to_build_it() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("--features otlp"), "{said}");
+}
+
+#[test]
+fn documents_have_the_exit_codes_of_the_program() {
+    let page = include_str!("../../../../docs/commands.md");
+    for (exit, meaning) in sardonyx_command::exit::EXIT_CODES {
+        let row = format!("| {} | {meaning}", exit.code());
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
+fn bash_completes_verbs_and_options() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("sardonyx.bash");
+    std::fs::write(&script, run(0, &["completions", "bash"])).unwrap();
+    // As bash asks it: the words of the line, and the number of the one to complete.
+    let completed = |words: &[&str]| {
+        let last = words.len() - 1;
+        let line = format!(
+            "source {}; COMP_WORDS=({}); COMP_CWORD={last}; \
+             _sardonyx sardonyx '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            script.display(),
+            words.join(" "),
+            words[last],
+            words[last - 1]
+        );
+        let output = Command::new("bash").args(["-c", &line]).output();
+        let output = output.expect("bash");
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    assert_eq!(completed(&["sardonyx", "chan"]), "changes\n");
+    assert_eq!(completed(&["sardonyx", "verify", "--wa"]), "--wait\n");
+    assert_eq!(completed(&["sardonyx", "store", "clon"]), "clone\n");
+}
+
+#[test]
+fn manual_pages_are_written_for_every_verb() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("man1");
+    let written = json(&["man", pages.to_str().unwrap(), "--json"]);
+    let files = written["files"].as_array().unwrap();
+    for name in ["sardonyx.1", "sardonyx-serve.1", "sardonyx-store-follow.1"] {
+        assert!(files.iter().any(|file| file == name), "{name}");
+        let page = std::fs::read_to_string(pages.join(name)).unwrap();
+        for section in ["SYNOPSIS", "EXAMPLES", "OPTIONS", "\"EXIT STATUS\""] {
+            assert!(
+                page.contains(&format!(".SH {section}\n")),
+                "{name}: {section}"
+            );
+        }
+    }
 }

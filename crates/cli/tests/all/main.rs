@@ -32,6 +32,7 @@ mod store_copies;
 mod store_killed;
 mod store_serve;
 mod store_trimmed;
+mod terminal;
 mod unfinished;
 mod ways;
 mod ways_in;

@@ -221,7 +221,7 @@ fn errors_are_json_where_json_is_asked_for() {
     assert!(
         run(0, &["verify", "--help", "--json"])
             .0
-            .contains("Exit codes")
+            .contains("Exit code 1")
     );
 }
 

@@ -23,15 +23,25 @@ use std::path::Path;
 /// A verb for the nodes of a directory.
 #[derive(Debug, Subcommand)]
 pub enum NodesVerb {
-    /// Start nodes; of a directory that has some, those that do not run
+    /// Start nodes; in a directory that has some, those that do not run.
+    ///
+    /// Example: sardonyx cluster up --nodes 4
     Up(Box<Up>),
-    /// Show the state of each node
+    /// Show the state of each node.
+    ///
+    /// Example: sardonyx cluster status
     Status(Place),
-    /// Have a node leave in order
+    /// Stop a node in order.
+    ///
+    /// Example: sardonyx cluster drain 2
     Drain(One),
-    /// Kill a node (SIGKILL); the others recover its locks
+    /// Kill a node (SIGKILL); the others recover its locks.
+    ///
+    /// Example: sardonyx cluster kill 2
     Kill(One),
-    /// Have all nodes leave in order
+    /// Stop all nodes in order.
+    ///
+    /// Example: sardonyx cluster down
     Down(Place),
 }
 

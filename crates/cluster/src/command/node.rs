@@ -4,11 +4,10 @@ use crate::process;
 use sardonyx_command::exit::Exit;
 use std::path::PathBuf;
 
-/// Run one of several nodes that share a database, until it is asked to leave.
+/// Run one node, as `cluster up` does.
 ///
-/// It joins the nodes of a directory that `cluster up` made, and takes requests at a socket there. SIGTERM (or
-/// SIGINT) has it leave in order: what it has committed is there, and the others free what it held. `cluster up`
-/// starts all of them. The page server of loosely coupled nodes is in the slot behind the last node's.
+/// The node joins those of a directory that `cluster up` made, and takes requests at a socket there, until SIGTERM, SIGINT
+/// or `cluster drain` stops it in order: its commits are durable, and the others free its locks. The page server of loosely coupled nodes is in the slot behind the last node's.
 ///
 /// Example: sardonyx node sardonyx-cluster --slot 2
 #[derive(Debug, clap::Args)]

@@ -44,17 +44,15 @@ pub struct SettingOptions {
     /// Coupling of the nodes [default: close]
     #[arg(long)]
     coupling: Option<CouplingName>,
-    /// Place of the lock authority of loosely coupled nodes: affinity (with the node of a page's branch), random
-    /// (anywhere), or a file that `trace route` wrote [default: affinity; for a run with such a file as its routing,
-    /// that]
+    /// Where the lock authority of loosely coupled nodes is: affinity, random, or a file that `trace route` wrote
+    /// [default: affinity, or a run's file]
     #[arg(long, value_name = "ROUTING")]
     authority: Option<String>,
-    /// Have loosely coupled nodes talk over TLS, with the PEM files ca.pem, cert.pem and key.pem of this directory;
-    /// processes without a certificate of that CA are refused [default: plain TCP]
+    /// Loosely coupled nodes talk over mutual TLS, with ca.pem, cert.pem and key.pem of this directory [default: plain TCP]
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
-    /// Have an etcd keep which loosely coupled nodes take part, such as http://127.0.0.1:2379; several endpoints of one
-    /// etcd separated by commas [default: the nodes' directory does]
+    /// Membership of loosely coupled nodes is in this etcd; several endpoints separated by commas [default: in the nodes'
+    /// directory]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     etcd: Vec<String>,
     /// When modified pages are stored [default: noforce]
@@ -75,8 +73,7 @@ pub struct SettingOptions {
     /// Sleep so long before each commit group is written to the log
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Imposed times")]
     log_write: Option<Duration>,
-    /// Time to wait for a node whose process is stopped. Then it is killed, if it is closely coupled, or shut out, if
-    /// it is loosely coupled [default: 10s]
+    /// Wait so long for a stopped node; then kill it, or shut it out if it is loosely coupled [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     stopped_process_wait: Option<Duration>,
 }

@@ -14,6 +14,8 @@ use sardonyx_cluster::command::NodesVerb;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 
+/// Run and measure nodes that share a database.
+///
 /// Run several nodes that share a database, on this machine: start, look, drain, kill, measure.
 ///
 /// Each node is a process with a buffer of its own. Closely coupled ones share locks, messages and pages in memory, and

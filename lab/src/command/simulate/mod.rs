@@ -34,11 +34,15 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Simulate nodes that share a database.
+///
 /// Simulate nodes that share one database: response times, utilisations, and what limits them.
 ///
 /// The parameters are those of the GEM paper's Table 4.1 unless a preset, a file or options say otherwise.
 /// Replications go on until the 95% interval of the mean response time is narrow enough. Without a
 /// terminal, or with --json, there is no progress bar.
+///
+/// Exit code 1: the simulated system is saturated before it reaches what is asked of it.
 ///
 /// Examples:
 ///   sardonyx-lab simulate

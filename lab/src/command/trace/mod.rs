@@ -14,11 +14,12 @@ use clap::Subcommand;
 use sardonyx_command::exit::Exit;
 use sardonyx_command::output::Output;
 
-/// Make, record, describe, convert and route traces of transactions.
+/// Make, record and convert traces of transactions.
 ///
 /// A trace has transactions with their types and page references; `docs/trace-format.md` describes
-/// its binary and its text form. A file that is damaged ends in an error that names byte or line,
-/// and in exit code 1.
+/// its binary and its text form. A file that is damaged ends in an error that names byte or line.
+///
+/// Exit code 1: a file is damaged.
 ///
 /// Examples:
 ///   sardonyx-lab trace generate -o paper.trace
