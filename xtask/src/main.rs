@@ -4,7 +4,7 @@
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
-//! runs, too: `check-docs`, `check-rooms`, `public-api`.
+//! runs, too: `check-docs`, `check-rooms`, `public-api`. `package` builds what users install.
 
 mod abuse;
 mod change_figures;
@@ -27,6 +27,7 @@ mod node_events;
 mod node_faults;
 mod node_torture;
 mod node_victim;
+mod package;
 mod power;
 mod serve_hosts;
 mod serve_store;
@@ -94,6 +95,8 @@ enum Command {
     Explore(explore::Explore),
     /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
     Fuzz(fuzz::Fuzz),
+    /// Builds what users install, and tries it where nothing of the build is: deb, tarball, c, crates, wheel, sbom.
+    Package(package::Package),
     /// Runs what Miri can run, on a nightly compiler with its component `miri`.
     Miri(tools::Miri),
     /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly.
@@ -142,6 +145,7 @@ fn main() -> anyhow::Result<()> {
         Command::Explore(explore) => explore.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
         Command::Miri(miri) => miri.run(),
+        Command::Package(package) => package.run(),
         Command::PublicApi(api) => api.run(),
         Command::StoreFigures(figures) => figures.run(),
         Command::ChangeFigures(figures) => figures.run(),

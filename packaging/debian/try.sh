@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs, uses and removes the package /package.deb in the root that this runs in, which is thrown away.
+set -eux
+dpkg --force-confnew -i /package.deb
+sardonyx --version
+getent passwd sardonyx
+dpkg -L sardonyx > /tmp/files
+for file in man1/sardonyx-serve.1.gz bash-completion/completions/sardonyx system/sardonyx.service doc/sardonyx/sbom.cdx.json
+do grep -q "$file\$" /tmp/files; done
+bash -c '. /usr/share/bash-completion/completions/sardonyx; complete -p sardonyx'
+# The server as the unit starts it, at free ports; it ends with its input.
+as_user() { setpriv --reuid sardonyx --regid sardonyx --clear-groups "$@"; }
+test "$(stat -c %U:%a /var/lib/sardonyx)" = sardonyx:750
+as_user sardonyx --json serve /var/lib/sardonyx/main.sdx --config /etc/sardonyx/sardonyx.toml \
+    --postgres 127.0.0.1:0 --redis 127.0.0.1:0 --http 127.0.0.1:0 --until-input-ends </dev/null
+as_user sardonyx sql /var/lib/sardonyx/main.sdx -c "create table notes (id int primary key, note text)" \
+    -c "insert into notes values (1, 'installed')"
+as_user sardonyx sql /var/lib/sardonyx/main.sdx --format csv -c "select note from notes" | grep -x installed
+as_user sardonyx verify /var/lib/sardonyx/main.sdx | grep Sound
+dpkg --purge sardonyx
+test ! -e /usr/bin/sardonyx && test ! -e /etc/sardonyx/sardonyx.toml && test -e /var/lib/sardonyx/main.sdx/MANIFEST
+echo "the package was installed, used and removed"

@@ -1,0 +1,108 @@
+//! The crates that crates.io would get: each is packed as it would be published, and its description is checked.
+
+use super::tools::{output_of, run};
+use anyhow::{Context, bail};
+use serde_json::Value;
+use std::process::Command;
+
+/// The most characters of a description that search results show whole.
+const DESCRIPTION_MAX: usize = 160;
+
+pub fn package() -> anyhow::Result<()> {
+    let metadata = metadata()?;
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo metadata has no packages")?;
+    let public: Vec<&Value> = packages.iter().filter(|one| is_public(one)).collect();
+    let faults: Vec<String> = public
+        .iter()
+        .flat_map(|one| faults_of(one, packages))
+        .collect();
+    if !faults.is_empty() {
+        bail!("{}", faults.join("\n"));
+    }
+    let mut command = Command::new("cargo");
+    // The crates are packed together, as those that need others are not published before these.
+    command.args(["package", "--locked", "--no-verify", "--allow-dirty"]);
+    for package in &public {
+        command.arg("-p").arg(text_of(package, "name"));
+    }
+    run(&mut command)?;
+    println!("{} crates were packed, none was published", public.len());
+    Ok(())
+}
+
+/// What cargo says of the workspace.
+fn metadata() -> anyhow::Result<Value> {
+    let mut command = Command::new("cargo");
+    command.args(["metadata", "--locked", "--no-deps", "--format-version", "1"]);
+    Ok(serde_json::from_str(&output_of(&mut command)?)?)
+}
+
+/// A field that is a text; empty where it is missing.
+fn text_of<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+/// True of a crate that is not kept from being published.
+fn is_public(package: &Value) -> bool {
+    package["publish"]
+        .as_array()
+        .is_none_or(|registries| !registries.is_empty())
+}
+
+/// Reasons for which crates.io or its readers would complain.
+fn faults_of(package: &Value, all: &[Value]) -> Vec<String> {
+    let name = text_of(package, "name");
+    let mut faults = Vec::new();
+    let description = text_of(package, "description");
+    if description.is_empty() || description.chars().count() > DESCRIPTION_MAX {
+        faults.push(format!(
+            "{name}: a description of 1 to {DESCRIPTION_MAX} characters: {description:?}"
+        ));
+    }
+    for field in ["license", "rust_version"] {
+        if text_of(package, field).is_empty() {
+            faults.push(format!("{name}: no {field}"));
+        }
+    }
+    for field in ["categories", "keywords"] {
+        if package[field].as_array().is_none_or(Vec::is_empty) {
+            faults.push(format!("{name}: no {field}"));
+        }
+    }
+    for dependency in package["dependencies"].as_array().into_iter().flatten() {
+        let other = all.iter().find(|one| one["name"] == dependency["name"]);
+        let is_used = dependency["kind"] != "dev" && dependency["path"].is_string();
+        if is_used && other.is_some_and(|other| !is_public(other)) {
+            let other = text_of(dependency, "name");
+            faults.push(format!("{name}: its dependency {other} is never published"));
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let kept = json!({ "name": "kept", "publish": [] });
+        let bare = json!({
+            "name": "bare", "publish": null, "description": "A thing", "license": "MIT", "rust_version": "1.95",
+            "categories": ["database"], "keywords": [],
+            "dependencies": [{ "name": "kept", "kind": null, "path": "/kept" }],
+        });
+        assert!(is_public(&bare) && !is_public(&kept));
+        let faults = faults_of(&bare, &[kept]);
+        assert_eq!(
+            faults,
+            [
+                "bare: no keywords",
+                "bare: its dependency kept is never published"
+            ]
+        );
+    }
+}
