@@ -3,7 +3,7 @@
 use super::tools::{Build, Stage, VERSION, glibc_of, output_of, run};
 use anyhow::Context;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a program that has the static library is linked with, too (`cargo rustc -- --print native-static-libs`).
@@ -19,12 +19,12 @@ const NATIVE: &[&str] = &[
 
 pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<()> {
     let built = build.build("sardonyx-capi", None)?;
-    let shared = built.join("libsardonyx_capi.so");
+    let shared = library(&built, "libsardonyx_capi.so");
     let stage = Stage::new(output.join("c"))?;
     stage.stripped("lib/libsardonyx_capi.so", &shared, 0o755)?;
     stage.stripped(
         "lib/libsardonyx_capi.a",
-        &built.join("libsardonyx_capi.a"),
+        &library(&built, "libsardonyx_capi.a"),
         0o644,
     )?;
     for header in ["sardonyx.h", "libxac.h"] {
@@ -71,6 +71,15 @@ pub fn package(build: &Build, output: &Path, is_tried: bool) -> anyhow::Result<(
     }
     println!("{}", file.display());
     Ok(())
+}
+
+/// A library that was built: by itself, or for tests, which leave it with what they depend on.
+fn library(built: &Path, name: &str) -> PathBuf {
+    let alone = built.join(name);
+    match alone.exists() {
+        true => alone,
+        false => built.join("deps").join(name),
+    }
 }
 
 /// A template of `packaging/c` with the version and the system's libraries.

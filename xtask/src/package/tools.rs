@@ -167,7 +167,7 @@ impl Stage {
         command.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
         command.arg(format!("--mtime=@{}", time.trim()));
         command.arg(format!("--transform=s,^\\.,{name},"));
-        command.args(["--use-compress-program=gzip -9n", "-cf"]);
+        command.args(["--use-compress-program=gzip -n", "-cf"]);
         command.arg(file).arg("-C").arg(&self.root).arg(".");
         run(&mut command)
     }

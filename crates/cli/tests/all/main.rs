@@ -12,6 +12,9 @@ mod disks;
 mod following;
 mod hosting;
 mod import;
+#[path = "../../../sardonyx/tests/all/kept.rs"]
+mod kept;
+mod kept_databases;
 #[path = "../../../sardonyx/tests/all/leave_unfinished.rs"]
 mod leave_unfinished;
 mod leftovers;

@@ -4,8 +4,6 @@
 use sardonyx::schema::{Type, Value};
 use sardonyx::types::{Date, Decimal, Timestamp, Uuid};
 use sardonyx::{Error, Journal, Record, Tables, plain, record};
-use std::fs;
-use std::path::Path;
 
 plain! {
     /// Where something is.
@@ -203,43 +201,15 @@ mod of_version_0_1 {
     }
 }
 
-/// Unpacks the database that version 0.1 made, by `sardonyx debit-credit --accounts 20 --tellers 3 --branches 2
-/// --transactions 40 --clients 2`: of each file its name's length (2 bytes) and name, its length (8) and the number
-/// of its runs of bytes that are not zeroes (4); of each of these its place (8), its length (4), and itself.
-fn unpack(packed: &[u8], to: &Path) {
-    fn take<'a>(from: &mut &'a [u8], length: usize) -> &'a [u8] {
-        let (taken, rest) = from.split_at(length);
-        *from = rest;
-        taken
-    }
-    fn number(from: &mut &[u8], length: usize) -> usize {
-        let bytes = take(from, length).iter().rev();
-        bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
-    }
-    let mut rest = packed;
-    while !rest.is_empty() {
-        use std::os::unix::fs::FileExt;
-        let length = number(&mut rest, 2);
-        let name = std::str::from_utf8(take(&mut rest, length)).unwrap();
-        let path = to.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let file = fs::File::create(path).unwrap();
-        file.set_len(number(&mut rest, 8) as u64).unwrap();
-        for _ in 0..number(&mut rest, 4) {
-            let (at, length) = (number(&mut rest, 8), number(&mut rest, 4));
-            file.write_all_at(take(&mut rest, length), at as u64)
-                .unwrap();
-        }
-    }
-}
-
+/// The kept database was made by version 0.1: `sardonyx debit-credit --accounts 20 --tellers 3 --branches 2 --transactions 40
+/// --clients 2`.
 #[test]
 fn a_database_of_version_0_1_opens_is_adopted_and_reads_right() {
     use of_version_0_1::{Account, Row};
     const SUM: i64 = -587_904;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bank.sdx");
-    unpack(include_bytes!("data/version-0.1"), &path);
+    crate::kept::unpack(include_bytes!("data/version-0.1"), &path);
     for adopted in [false, true] {
         let bank = Tables::open(&path).unwrap();
         let number = bank

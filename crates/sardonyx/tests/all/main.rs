@@ -34,6 +34,8 @@ mod full_disk_real;
 mod hosts;
 mod journal_readers;
 mod journal_texts;
+mod kept;
+mod kept_versions;
 mod large;
 mod leave_unfinished;
 mod migrations;
