@@ -52,5 +52,7 @@ fn a_load_is_refused_since_it_is_another_programs() {
     let (_, said) = run(2, &["cluster", "bench"]);
     assert!(said.contains("unrecognized subcommand 'bench'"), "{said}");
     let help = run(0, &["cluster", "--help"]).0;
+    // Its lines are as wide as the terminal.
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("`sardonyx-lab cluster`"), "{help}");
 }
