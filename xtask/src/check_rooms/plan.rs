@@ -113,7 +113,7 @@ pub(super) const CRATES: &[Rooms] = &[
                 "parts",
                 &["directories", "durable_at", "ending", "exit", "output"],
             ),
-            ("program", &["help", "program"]),
+            ("program", &["completions", "help", "manual", "program"]),
         ],
     },
 ];
