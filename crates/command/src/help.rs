@@ -97,7 +97,7 @@ pub fn grouped(command: Command, groups: &[Group]) -> Command {
     command
         .about(sentence.clone())
         .long_about(sentence)
-        .help_template("{about}\n\n{usage-heading} {usage}\n\n{after-help}\n")
+        .help_template("{about}\n\n{usage-heading} {usage}{after-help}\n")
         .after_help(screen)
 }
 
