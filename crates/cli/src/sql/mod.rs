@@ -209,6 +209,7 @@ impl Shell<'_> {
                             Ok(Next::Statement) => {}
                             Err(error) => self.tell(&error)?,
                         }
+                        self.output.finish()?;
                         continue;
                     }
                     text.push(&(line + "\n"));
