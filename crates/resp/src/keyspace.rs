@@ -3,7 +3,7 @@
 use crate::blocking::Blocked;
 use crate::channels::{Messages, Sending, posting};
 use crate::cursors::Cursors;
-use crate::data::tables::{NAMES, PRIMARY};
+use crate::data::tables::{BY_ID, BY_NUMBER, NAMES, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
 use crate::followed::{FollowedKeys, TakesState};
@@ -32,7 +32,7 @@ pub(crate) struct Function {
     pub only_reads: bool,
 }
 
-/// A database as Redis' clients see it: strings, hashes, sets, sorted sets and lists under keys, which stand in tables
+/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys, which stand in tables
 /// that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of it.
 ///
 /// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
@@ -228,8 +228,8 @@ impl Keyspace {
         };
         let body = |tx: &mut Transaction<'_>| {
             let random = Random::new(0);
-            // It answers nothing.
-            let room = Room::new(0);
+            // It answers nothing, but clients that wait for a stream that goes.
+            let (room, room_of_served) = (Room::new(0), Room::new(0));
             let mut data = Data {
                 state: tx,
                 shared: &self.shared,
@@ -242,16 +242,29 @@ impl Keyspace {
                 messages: Messages::default(),
                 filled: Vec::new(),
                 served: Vec::new(),
+                waits: None,
             };
-            data.sweep(most).map_err(|failure| match failure {
+            let swept = data.sweep(most);
+            let swept = swept.and_then(|swept| {
+                crate::blocking::serve(&mut data, &room_of_served)?;
+                Ok((swept, std::mem::take(&mut data.served)))
+            });
+            swept.map_err(|failure| match failure {
                 Failure::Engine(error) => error,
                 other => Error::other(other),
             })
         };
-        tables
+        let (swept, served) = tables
             .transaction()
             .durability(sardonyx::Durability::Deferred)
-            .run(body)
+            .run(body)?;
+        let mut messages = Messages::default();
+        for (claim, served) in served {
+            claim.answer(served, &mut messages);
+        }
+        // They are told that a time has come, which no failure takes back.
+        messages.post(&self.shared.posting).durable_alone();
+        Ok(swept)
     }
 
     /// The database; `None` if another program has it.
@@ -426,14 +439,15 @@ impl Own {
 fn newest_id(tx: &mut Transaction<'_>) -> Result<u64, Error> {
     let mut newest = 0;
     for table in NAMES {
-        let index = match table {
-            "kv" => crate::data::tables::BY_ID,
+        let (index, column) = match table {
+            "kv" => (BY_ID, "id"),
+            "kv_group" => (BY_NUMBER, "number"),
             "kv_expiry" => continue,
-            _ => PRIMARY,
+            _ => (PRIMARY, "id"),
         };
         let rows = tx.rows(table)?;
         if let Some(row) = rows.index(index)?.all()?.next_back()
-            && let ValueRef::Int(id) = row?.get("id")?
+            && let ValueRef::Int(id) = row?.get(column)?
         {
             newest = newest.max(id as u64);
         }

@@ -54,6 +54,8 @@ pub enum Reply {
     Map(Vec<(Reply, Reply)>),
     /// Pairs; a list of pairs in RESP3, a list twice as long in RESP2.
     Pairs(Vec<(Reply, Reply)>),
+    /// Pairs; a map in RESP3, a list of pairs in RESP2.
+    Named(Vec<(Reply, Reply)>),
     /// Members without an order; a list in RESP2.
     Set(Vec<Reply>),
     /// A text for people.
@@ -78,7 +80,7 @@ impl Reply {
             | Reply::Set(items)
             | Reply::Push(items)
             | Reply::Several(items) => items.iter().map(Reply::bytes).sum(),
-            Reply::Map(pairs) | Reply::Pairs(pairs) => {
+            Reply::Map(pairs) | Reply::Pairs(pairs) | Reply::Named(pairs) => {
                 let pairs = pairs.iter();
                 pairs.map(|(one, other)| one.bytes() + other.bytes()).sum()
             }
@@ -173,6 +175,16 @@ impl Reply {
                     value.write(version, output);
                 }
             }
+            Reply::Named(pairs) => {
+                head(output, if new { b'%' } else { b'*' }, pairs.len() as i64);
+                for (key, value) in pairs {
+                    if !new {
+                        output.put_slice(b"*2\r\n");
+                    }
+                    key.write(version, output);
+                    value.write(version, output);
+                }
+            }
             Reply::Verbatim(text) => match new {
                 true => {
                     head(output, b'=', text.len() as i64 + 4);
@@ -227,7 +239,7 @@ mod tests {
     #[test]
     fn each_version_has_its_own_spelling() {
         let pair = || vec![(Reply::Text("a"), Reply::Double(1.5))];
-        let cases: [(Reply, &str, &str); 14] = [
+        let cases: [(Reply, &str, &str); 15] = [
             (Reply::Ok, "+OK\r\n", "+OK\r\n"),
             (
                 Reply::Int(i64::MIN),
@@ -246,6 +258,11 @@ mod tests {
                 Reply::Pairs(pair()),
                 "*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
                 "*1\r\n*2\r\n$1\r\na\r\n,1.5\r\n",
+            ),
+            (
+                Reply::Named(pair()),
+                "*1\r\n*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
+                "%1\r\n$1\r\na\r\n,1.5\r\n",
             ),
             (
                 Reply::Set(vec![Reply::Int(0)]),

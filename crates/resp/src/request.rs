@@ -216,12 +216,14 @@ impl Commands {
             messages: Messages::default(),
             filled: Vec::new(),
             served: Vec::new(),
+            waits: None,
         };
         let reply = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         }?;
+        let waits = data.waits.take();
         if !data.filled.is_empty() {
             let new = || request.pending.counted_room(request.answer_bytes_max);
             S::serve(&mut data, room_of_served.get_or_init(new))?;
@@ -237,16 +239,13 @@ impl Commands {
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
         for (claim, served) in served {
-            let (session, place) = (claim.session(), claim.place());
-            if claim.serve(served) {
-                messages.add_served(session, place);
-            }
+            claim.answer(served, &mut messages);
         }
         if let (What::One(call), Some(place)) = (&request.what, &request.place)
             && matches!(reply, Reply::Null | Reply::NullArray)
             && let Some(place) = place.upgrade()
         {
-            let call = call.waiting(request);
+            let call = call.waiting(request, waits);
             self.shared.blocked.wait(call, &place);
             return Ok((Answer::Waits, messages));
         }
@@ -330,7 +329,10 @@ impl What {
 impl Call {
     /// As [`What::only_reads`].
     pub fn only_reads(&self, shared: &Shared) -> bool {
-        self.command.beside.is_some() && !(self.command.is(CALLS) && self.is_of_program(shared))
+        // One that waits sees what comes from where it has read on: it reads where others write.
+        self.command.beside.is_some()
+            && !(self.command.is(CALLS) && self.is_of_program(shared))
+            && !popping::may_wait(self.command, &self.line)
     }
 
     /// Whether the program registered the function with the keyspace.
@@ -339,11 +341,12 @@ impl Call {
     }
 
     /// The same as it waits for its keys.
-    fn waiting(&self, request: &Request) -> WaitingCall {
+    fn waiting(&self, request: &Request, line: Option<Line>) -> WaitingCall {
+        let line = line.unwrap_or_else(|| self.line.clone().by_itself());
         WaitingCall {
             command: self.command,
-            line: self.line.clone().by_itself(),
-            keys: popping::waited_keys(self.command, &self.line),
+            keys: popping::waited_keys(self.command, &line),
+            line,
             answer_bytes_max: request.answer_bytes_max,
             pending: request.pending.clone(),
         }

@@ -11,7 +11,7 @@ use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
 /// The tables, each with the columns and indexes that it is made with.
-const TABLES: [(&str, &[&str], &[&str]); 7] = [
+const TABLES: [(&str, &[&str], &[&str]); 11] = [
     (
         "kv",
         &["key", "id", "kind", "value", "length", "first", "expires"],
@@ -23,6 +23,25 @@ const TABLES: [(&str, &[&str], &[&str]); 7] = [
     ("kv_list", &["id", "position", "value"], &[]),
     ("kv_expiry", &["expires", "key"], &[]),
     ("kv_removed", &["id", "kind"], &[]),
+    ("kv_stream", &["id", "ms", "seq", "fields"], &[]),
+    (
+        "kv_group",
+        &[
+            "id",
+            "name",
+            "number",
+            "last_ms",
+            "last_seq",
+            "entries_read",
+        ],
+        &["by_number"],
+    ),
+    ("kv_consumer", &["id", "name", "seen"], &[]),
+    (
+        "kv_pending",
+        &["id", "ms", "seq", "consumer", "delivered", "deliveries"],
+        &["by_consumer"],
+    ),
 ];
 
 /// Whether a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,

@@ -339,7 +339,7 @@ fn copy(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
     let value = match entry.kind {
         Kind::String => data.string(key)?.unwrap_or_default(),
-        _ => Vec::new(),
+        _ => data.value(key)?,
     };
     let new = data.create(to, entry.kind)?;
     let new = Entry {
@@ -416,6 +416,7 @@ fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failur
         Kind::SortedSet => "skiplist",
         Kind::List if small => "listpack",
         Kind::List => "quicklist",
+        Kind::Stream => "stream",
         Kind::Unknown => "unknown",
     }))
 }

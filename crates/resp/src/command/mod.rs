@@ -23,6 +23,7 @@ mod sets;
 mod sorted_reads;
 mod sorted_sets;
 mod sorted_stores;
+pub(crate) mod streams;
 mod strings;
 pub(crate) mod subcommands;
 pub(crate) mod words;
@@ -143,6 +144,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("sorted-set", sorted_sets::COMMANDS),
     ("sorted-set", sorted_reads::COMMANDS),
     ("sorted-set", sorted_stores::COMMANDS),
+    ("stream", streams::COMMANDS),
     ("scripting", functions::COMMANDS),
     ("scripting", scripts::COMMANDS),
     ("pubsub", messages::COMMANDS),

@@ -120,6 +120,30 @@ const ALL: &[(&str, &[Subcommand])] = &[
             HELP,
         ],
     ),
+    (
+        "xgroup",
+        &[
+            of(
+                "create",
+                -5,
+                "<key> <group> <id|$> [MKSTREAM] [ENTRIESREAD <count>]",
+            ),
+            of("createconsumer", 5, "<key> <group> <consumer>"),
+            of("delconsumer", 5, "<key> <group> <consumer>"),
+            of("destroy", 4, "<key> <group>"),
+            of("setid", -5, "<key> <group> <id|$> [ENTRIESREAD <count>]"),
+            HELP,
+        ],
+    ),
+    (
+        "xinfo",
+        &[
+            of("consumers", 4, "<key> <group>"),
+            of("groups", 3, "<key>"),
+            of("stream", -3, "<key> [FULL [COUNT <count>]]"),
+            HELP,
+        ],
+    ),
 ];
 
 fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {

@@ -35,7 +35,7 @@ pub(crate) enum Expiry {
 }
 
 impl Entry {
-    fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
+    pub(super) fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
         let kind = match engine(row.value_at(kv::KIND))? {
             ValueRef::Text(name) => Kind::named(name),
             _ => None,
@@ -68,7 +68,7 @@ impl Entry {
 
 impl<S: State> Data<'_, S> {
     /// A key's row, whether its time has come or not: where it stood last, or else where the index has it.
-    fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
+    pub(super) fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
         let (places, table) = (&self.shared.places, self.shared.numbers.kv);
         let place = places.of(KEYS, key);
@@ -282,9 +282,8 @@ impl Live<'_, '_> {
         if let Some(at) = entry.expires {
             self.insert_expiry(at, key)?;
         }
-        let can_be_waited_for = matches!(entry.kind, Kind::List | Kind::SortedSet);
-        if can_be_waited_for && !self.shared.blocked.is_empty() {
-            self.filled.push(key.to_vec());
+        if matches!(entry.kind, Kind::List | Kind::SortedSet | Kind::Stream) {
+            self.note_filled(key);
         }
         let mut row = RowWriter::new(kv::EXPIRES + 1);
         row.set(kv::KEY, ValueRef::Bytes(key));
@@ -300,7 +299,15 @@ impl Live<'_, '_> {
             .insert_row(&row)?)
     }
 
-    fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
+    /// A key came for which clients may wait, or a stream went.
+    pub fn note_filled(&mut self, key: &[u8]) {
+        let is_noted = |filled: &Vec<u8>| filled == key;
+        if !self.shared.blocked.is_empty() && !self.filled.last().is_some_and(is_noted) {
+            self.filled.push(key.to_vec());
+        }
+    }
+
+    pub(super) fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
         let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
         Ok(rows.update_at(entry.at, row)?)
     }
@@ -387,17 +394,25 @@ impl Live<'_, '_> {
         if let Some(at) = entry.expires {
             self.delete_expiry(at, key)?;
         }
+        if entry.kind == Kind::Stream {
+            self.note_filled(key);
+        }
         let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
         Ok(rows.delete_at(entry.at)?)
+    }
+
+    /// What a key's row has as its value: a string, and what a stream remembers.
+    pub fn value(&self, key: &[u8]) -> Result<Vec<u8>, Failure> {
+        Ok(match self.row_of(key)? {
+            Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
+            None => Vec::new(),
+        })
     }
 
     /// Gives what a key has another name, in whose place nothing is any more.
     pub fn rename(&mut self, key: &[u8], entry: &Entry, to: &[u8]) -> Result<(), Failure> {
         check_key(to)?;
-        let value = match self.row_of(key)? {
-            Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
-            None => Vec::new(),
-        };
+        let value = self.value(key)?;
         self.remove_row(key, entry)?;
         self.insert_key(to, entry, &value)
     }

@@ -13,6 +13,7 @@ mod places;
 mod removal;
 mod room;
 mod state;
+mod streams;
 pub(crate) mod tables;
 mod watching;
 
@@ -23,11 +24,13 @@ pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;
 pub(crate) use state::{Live, State};
+pub(crate) use streams::{EntryId, Fields, Group, Pending, Stream};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
 use crate::blocking::{Claim, Served};
 use crate::channels::Messages;
+use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
@@ -47,6 +50,7 @@ pub(crate) enum Kind {
     Set,
     SortedSet,
     List,
+    Stream,
     /// Nothing that is known here: another program wrote the row. Commands for the other kinds refuse it; it can be
     /// deleted and replaced.
     Unknown,
@@ -54,12 +58,13 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Those that a command makes.
-    pub const KNOWN: [Kind; 5] = [
+    pub const KNOWN: [Kind; 6] = [
         Kind::String,
         Kind::Hash,
         Kind::Set,
         Kind::SortedSet,
         Kind::List,
+        Kind::Stream,
     ];
 
     /// As `TYPE` says it, and as it stands in `kv`.
@@ -70,6 +75,7 @@ impl Kind {
             Kind::Set => "set",
             Kind::SortedSet => "zset",
             Kind::List => "list",
+            Kind::Stream => "stream",
             Kind::Unknown => "unknown",
         }
     }
@@ -98,8 +104,10 @@ pub(crate) struct Data<'t, S> {
     pub committed: Vec<Box<dyn FnOnce()>>,
     /// What is posted then.
     pub messages: Messages,
-    /// Lists and sorted sets that came, while clients wait for some.
+    /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some.
     pub filled: Vec<Vec<u8>>,
+    /// As what the command waits, if that is not as it was sent.
+    pub waits: Option<Line>,
     /// The clients that were served of them, with their answers.
     pub served: Vec<(Claim, Served)>,
 }

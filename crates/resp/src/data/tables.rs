@@ -8,6 +8,10 @@
 //! kv_list     id, position | value
 //! kv_expiry   expires, key
 //! kv_removed  id | kind
+//! kv_stream   id, ms, seq | fields
+//! kv_group    id, name | number | last_ms | last_seq | entries_read     by (id, name); by number
+//! kv_consumer id, name | seen
+//! kv_pending  id, ms, seq | consumer | delivered | deliveries           by (id, ms, seq); by (id, consumer, ms, seq)
 //! ```
 //!
 //! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
@@ -15,7 +19,10 @@
 //! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
 //! again while a row has it: after a restart ids go on behind the greatest that any row has. Ids grow with time, which makes them the cursor of `SCAN`.
 //!
-//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
+//! A stream's groups stand under its id. The consumers and pending entries of a group stand under the group's `number`, which
+//! is an id, too.
+//!
+//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none but a stream is empty; the
 //! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
 
 use sardonyx::rows::ReadRows;
@@ -37,11 +44,15 @@ pub(crate) mod kv {
 pub(crate) const BY_ID: &str = "by_id";
 /// The name of the index of scores.
 pub(crate) const BY_SCORE: &str = "by_score";
+/// The name of the index of groups' numbers.
+pub(crate) const BY_NUMBER: &str = "by_number";
+/// The name of the index of consumers of pending entries.
+pub(crate) const BY_CONSUMER: &str = "by_consumer";
 /// The name of each table's index of its primary key.
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
 /// The names of all tables.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 11] = [
     "kv",
     "kv_hash",
     "kv_set",
@@ -49,7 +60,14 @@ pub const NAMES: [&str; 7] = [
     "kv_list",
     "kv_expiry",
     "kv_removed",
+    "kv_stream",
+    "kv_group",
+    "kv_consumer",
+    "kv_pending",
 ];
+
+/// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
+const ABSENT: u16 = u16::MAX;
 
 /// The tables' numbers in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -61,6 +79,10 @@ pub(crate) struct Numbers {
     pub list: u16,
     pub expiry: u16,
     pub removed: u16,
+    pub stream: u16,
+    pub group: u16,
+    pub consumer: u16,
+    pub pending: u16,
 }
 
 impl Numbers {
@@ -69,7 +91,19 @@ impl Numbers {
     /// # Errors
     /// [`Error::Refused`] if there is a table of such a name with other columns.
     pub fn open(tables: &Tables) -> Result<Numbers, Error> {
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [
+            kv,
+            hash,
+            set,
+            zset,
+            list,
+            expiry,
+            removed,
+            stream,
+            group,
+            consumer,
+            pending,
+        ] = NAMES;
         Ok(Numbers {
             kv: tables.create_table(kv, keys())?,
             hash: tables.create_table(hash, elements("field").column("value", Type::Bytes))?,
@@ -78,6 +112,10 @@ impl Numbers {
             list: tables.create_table(list, positioned())?,
             expiry: tables.create_table(expiry, expiring())?,
             removed: tables.create_table(removed, removed_keys())?,
+            stream: tables.create_table(stream, entries())?,
+            group: tables.create_table(group, groups())?,
+            consumer: tables.create_table(consumer, consumers())?,
+            pending: tables.create_table(pending, pending_entries())?,
         })
     }
 }
@@ -99,7 +137,19 @@ impl Numbers {
                 && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped));
             is_same.then_some(number)
         };
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [
+            kv,
+            hash,
+            set,
+            zset,
+            list,
+            expiry,
+            removed,
+            stream,
+            group,
+            consumer,
+            pending,
+        ] = NAMES;
         Some(Numbers {
             kv: number(kv, keys())?,
             hash: number(hash, elements("field").column("value", Type::Bytes))?,
@@ -108,6 +158,10 @@ impl Numbers {
             list: number(list, positioned())?,
             expiry: number(expiry, expiring())?,
             removed: number(removed, removed_keys())?,
+            stream: number(stream, entries()).unwrap_or(ABSENT),
+            group: number(group, groups()).unwrap_or(ABSENT),
+            consumer: number(consumer, consumers()).unwrap_or(ABSENT),
+            pending: number(pending, pending_entries()).unwrap_or(ABSENT),
         })
     }
 }
@@ -166,5 +220,45 @@ fn removed_keys() -> SchemaBuilder {
         .column("id", Type::U64)
         .column("kind", Type::Text)
         .primary_key(["id"])
+        .ordered()
+}
+
+fn entries() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("ms", Type::U64)
+        .column("seq", Type::U64)
+        .column("fields", Type::Bytes)
+        .primary_key(["id", "ms", "seq"])
+        .ordered()
+}
+
+fn groups() -> SchemaBuilder {
+    elements("name")
+        .column("number", Type::U64)
+        .column("last_ms", Type::U64)
+        .column("last_seq", Type::U64)
+        .column("entries_read", Type::I64)
+        .nullable()
+        .index(BY_NUMBER, ["number"])
+        .ordered()
+        .unique()
+}
+
+fn consumers() -> SchemaBuilder {
+    elements("name").column("seen", Type::Timestamp)
+}
+
+fn pending_entries() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("ms", Type::U64)
+        .column("seq", Type::U64)
+        .column("consumer", Type::Bytes)
+        .column("delivered", Type::Timestamp)
+        .column("deliveries", Type::U64)
+        .primary_key(["id", "ms", "seq"])
+        .ordered()
+        .index(BY_CONSUMER, ["id", "consumer", "ms", "seq"])
         .ordered()
 }

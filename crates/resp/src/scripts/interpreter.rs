@@ -10,7 +10,7 @@ use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
 use super::{Digest, Script};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
 use crate::command::words::is;
-use crate::command::{self, Command, MESSAGES, NO_SCRIPT, WRITE, subcommands};
+use crate::command::{self, Command, MESSAGES, NO_SCRIPT, WRITE, popping, subcommands};
 use crate::data::{Data, Spent, State};
 use crate::failure::Failure;
 use crate::reply::Reply;
@@ -350,6 +350,12 @@ impl<S: State> Calls<'_, '_, S> {
         }
         if command.is(NO_SCRIPT) {
             return Err(NOT_IN_SCRIPTS);
+        }
+        if command.name.starts_with("xread") && popping::may_wait(command, line) {
+            let name = String::from_utf8_lossy(line.part(0));
+            return Err(Failure::Said(format!(
+                "ERR {name} command is not allowed with BLOCK option from scripts"
+            )));
         }
         if writes && self.only_reads {
             return Err(Failure::Told(

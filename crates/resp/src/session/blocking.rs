@@ -8,7 +8,7 @@ use crate::blocking::{Place, Served};
 use crate::channels::served_address;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{BLOCKING, Command, popping};
+use crate::command::{Command, popping};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::What;
@@ -42,7 +42,7 @@ impl Session {
 
     pub(super) fn place_of(&self, what: &What) -> Option<Weak<Place>> {
         match what {
-            What::One(call) if call.command.is(BLOCKING) => {
+            What::One(call) if popping::may_wait(call.command, &call.line) => {
                 self.waits.place.as_ref().map(Arc::downgrade)
             }
             _ => None,

@@ -296,6 +296,12 @@ fn keys_of(line: &Line) -> Result<Reply, Failure> {
             "ERR Invalid number of arguments specified for command",
         ));
     }
+    if matches!(command.name, "xread" | "xreadgroup") {
+        let line = Line::of(&line.parts(2).collect::<Vec<_>>());
+        let keys = command::streams::keys(&line);
+        let keys = keys.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
+        return Ok(Reply::bulks(keys));
+    }
     let (first, last, step) = command.keys;
     if let Some(place) = command::counted_keys(command.name) {
         return counted_keys_of(line, place, first);

@@ -28,7 +28,7 @@ pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::words::is;
 use crate::command::{
-    self, ADMIN, ALONE, BLOCKING, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
+    self, ADMIN, ALONE, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, popping, subcommands,
 };
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -472,7 +472,7 @@ impl Session {
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
-        if command.is(BLOCKING) {
+        if popping::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);
         }
         let what = What::One(call(line));
@@ -561,6 +561,11 @@ impl Session {
                 "ERR messages are sent and heard at the server that has the database open: connect to that one",
             ));
         }
+        if self.keyspace.only_reads() && popping::may_wait(command, line) {
+            return Err(Failure::Told(
+                "ERR a client waits at the server that has the database open: connect to that one, or read without BLOCK",
+            ));
+        }
         self.check_listens(command, line)?;
         if self.queue.is_some() && command.is(ALONE) {
             return Err(Failure::Told(
@@ -594,7 +599,7 @@ fn is_for_admin(command: &Command, line: &Line) -> bool {
 /// Whether a command may wait.
 fn may_wait(line: &Line) -> bool {
     let command = command::find(line.part(0));
-    command.is_some_and(|command| command.is(BLOCKING))
+    command.is_some_and(|command| popping::may_wait(command, line))
 }
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
