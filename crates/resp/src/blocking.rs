@@ -255,10 +255,16 @@ impl Blocked {
         }
     }
 
+    /// How many clients wait.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
     /// Whether no client waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
+        self.count() == 0
     }
 
     /// A client waits behind those that wait already.

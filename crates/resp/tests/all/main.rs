@@ -14,3 +14,4 @@ mod messages;
 mod model;
 #[cfg(feature = "lua")]
 mod scripts;
+mod streams;

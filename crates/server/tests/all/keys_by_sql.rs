@@ -140,7 +140,7 @@ fn without_redis_what_was_added_is_dropped_and_the_rest_stays() {
         .unwrap();
     // All of them go only where nobody uses them.
     client
-        .batch_execute("DROP TABLE kv, kv_hash, kv_set, kv_zset, kv_list, kv_expiry, kv_removed")
+        .batch_execute("DROP TABLE kv, kv_hash, kv_set, kv_zset, kv_list, kv_expiry, kv_removed, kv_stream, kv_group, kv_consumer, kv_pending")
         .unwrap();
     drop(client);
     running.server.take().unwrap().stop();
