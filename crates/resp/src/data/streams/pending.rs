@@ -125,19 +125,20 @@ impl Live<'_, '_> {
             pending.entry.set(&mut row, ENTRY);
         }
         let mut rows = self.state.rows_of(self.shared.numbers.pending)?;
-        Ok(match pending.at {
+        match pending.at {
             Some(at) => rows.update_at(at, &row)?,
             None => rows.insert_row(&row)?,
-        })
+        }
+        Ok(())
     }
 
     /// Deletes a pending entry.
     pub fn delete_pending(&mut self, pending: &Pending) -> Result<(), Failure> {
         let mut rows = self.state.rows_of(self.shared.numbers.pending)?;
-        Ok(match pending.at {
-            Some(at) => rows.delete_at(at)?,
-            None => {}
-        })
+        if let Some(at) = pending.at {
+            rows.delete_at(at)?;
+        }
+        Ok(())
     }
 
     /// Deletes the pending entries of a consumer. Returns how many there were.
