@@ -54,7 +54,7 @@ mod scripts;
 mod session;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
-pub use data::{KEY_BYTES_MAX, tables::NAMES as KEY_TABLES};
+pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};
 pub use failure::Failure;
 pub use followed::TakesState;
 pub use functions::{Called, FunctionCall, Functions, Listed, Within};

@@ -24,6 +24,7 @@ impl World {
 
     fn wait_at(&self, place: &Arc<Place>, keys: &[&str]) {
         let call = WaitingCall {
+            database: 0,
             command: crate::command::find(b"blpop").unwrap(),
             line: Line::of(&[b"blpop"]),
             keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
@@ -40,14 +41,14 @@ impl World {
     }
 
     fn claim(&self, key: &str) -> Option<Claim> {
-        let claimed = self.blocked.claim(key.as_bytes(), 0);
+        let claimed = self.blocked.claim(&(0, key.into()), 0);
         claimed.map(|(claim, _)| claim)
     }
 
     /// The sessions that wait for a key, in the order in which they are served.
     fn order(&self, key: &str) -> Vec<u64> {
         let (mut from, mut order) = (0, Vec::new());
-        while let Some((claim, behind)) = self.blocked.claim(key.as_bytes(), from) {
+        while let Some((claim, behind)) = self.blocked.claim(&(0, key.into()), from) {
             order.push(claim.session());
             from = behind;
         }

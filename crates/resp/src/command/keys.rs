@@ -118,11 +118,7 @@ pub(super) const COMMANDS: &[Command] = &[
         renamenx,
         "Gives a key another name that is free",
     ),
-    on_data("copy", -3, WRITE, TWO_KEYS, copy, "Copies what a key has"),
     reads!("randomkey", 1, 0, NO_KEYS, randomkey, "Returns some key"),
-    reads!("dbsize", 1, FAST, NO_KEYS, dbsize, "Counts the keys"),
-    on_data("flushdb", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
-    on_data("flushall", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
     reads!(
         "object",
         -2,
@@ -290,7 +286,7 @@ fn rename_to(data: &mut Live<'_, '_>, line: &Line, only_free: bool) -> Result<bo
         if let Some(taken) = taken {
             data.remove(to, &taken)?;
         }
-        data.rename(key, &entry, to)?;
+        data.rename(key, &entry, to, data.database)?;
     }
     Ok(true)
 }
@@ -304,68 +300,8 @@ fn renamenx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::flag(rename_to(data, line, true)?))
 }
 
-fn copy(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let mut replace = false;
-    let mut words = Words::from(line, 3);
-    while let Some(word) = words.next() {
-        if is(word, "replace") {
-            replace = true;
-        } else if is(word, "db") {
-            if words.integer()? != 0 {
-                return Err(Failure::Told("ERR DB index is out of range"));
-            }
-        } else {
-            return Err(Failure::Syntax);
-        }
-    }
-    let (key, to) = (line.part(1), line.part(2));
-    if key == to {
-        return Err(Failure::Told(
-            "ERR source and destination objects are the same",
-        ));
-    }
-    crate::data::check_key(to)?;
-    let Some(entry) = data.entry_to_change(key)? else {
-        return Ok(Reply::Int(0));
-    };
-    if entry.kind == Kind::Unknown {
-        return Err(Failure::WrongType);
-    }
-    if let Some(taken) = data.entry_to_change(to)? {
-        if !replace {
-            return Ok(Reply::Int(0));
-        }
-        data.remove(to, &taken)?;
-    }
-    let value = match entry.kind {
-        Kind::String => data.string(key)?.unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let new = data.create(to, entry.kind)?;
-    let new = Entry {
-        id: new.id,
-        ..entry
-    };
-    data.insert_key(to, &new, &value)?;
-    data.copy_elements(&entry, new.id)?;
-    Ok(Reply::Int(1))
-}
-
 fn randomkey<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.random_key()?))
-}
-
-fn dbsize<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
-    Ok(Reply::count(data.count()?))
-}
-
-fn flush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let known = |word: &[u8]| is(word, "sync") || is(word, "async");
-    if line.len() > 2 || !line.parts(1).all(known) {
-        return Err(Failure::Syntax);
-    }
-    data.clear()?;
-    Ok(Reply::Ok)
 }
 
 /// Numbers that a Redis has once for all keys, and counts no references of.

@@ -7,6 +7,7 @@
 mod bitfields;
 mod bits;
 mod counters;
+mod databases;
 mod functions;
 mod hashes;
 mod keys;
@@ -133,6 +134,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("bitmap", bits::COMMANDS),
     ("bitmap", bitfields::COMMANDS),
     ("generic", keys::COMMANDS),
+    ("generic", databases::COMMANDS),
     ("generic", scan::COMMANDS),
     ("hash", hashes::COMMANDS),
     ("list", lists::COMMANDS),

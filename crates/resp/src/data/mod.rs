@@ -6,6 +6,7 @@
 //!
 //! Invariants: those of [`tables`]; a key whose time has come is not seen, and deleted by whoever changes its place.
 
+pub(crate) mod databases;
 mod elements;
 mod keys;
 mod lists;
@@ -18,7 +19,7 @@ mod watching;
 
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
-pub(crate) use places::{KEYS, Places};
+pub(crate) use places::{Places, keys_of};
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;
@@ -31,6 +32,7 @@ use crate::channels::Messages;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
+use databases::KeyTables;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
@@ -88,6 +90,9 @@ pub(crate) struct Data<'t, S> {
     /// Milliseconds since 1970.
     pub now: i64,
     pub random: Random,
+    /// The database in which commands run, and its tables; `None` if it has had no key yet.
+    pub database: u8,
+    pair: Option<KeyTables>,
     /// For what is gathered for the answer.
     pub room: &'t Room,
     /// Who calls functions, and which there are; while a command runs that does.
@@ -98,10 +103,38 @@ pub(crate) struct Data<'t, S> {
     pub committed: Vec<Box<dyn FnOnce()>>,
     /// What is posted then.
     pub messages: Messages,
-    /// Lists and sorted sets that came, while clients wait for some.
-    pub filled: Vec<Vec<u8>>,
+    /// Lists and sorted sets that came, while clients wait for some, with their databases.
+    pub filled: Vec<(u8, Vec<u8>)>,
     /// The clients that were served of them, with their answers.
     pub served: Vec<(Claim, Served)>,
+}
+
+impl<'t, S: State> Data<'t, S> {
+    /// The keys of a database, at a time in milliseconds since 1970.
+    #[inline]
+    pub fn new(
+        state: &'t mut S,
+        shared: &'t Shared,
+        (now, seed): (i64, u64),
+        room: &'t Room,
+        database: u8,
+    ) -> Data<'t, S> {
+        Data {
+            pair: shared.databases.find(state, database),
+            state,
+            shared,
+            now,
+            random: Random::new(seed),
+            database,
+            room,
+            caller: None,
+            beside: None,
+            committed: Vec::new(),
+            messages: Messages::default(),
+            filled: Vec::new(),
+            served: Vec::new(),
+        }
+    }
 }
 
 impl<S> Data<'_, S> {

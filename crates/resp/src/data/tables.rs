@@ -10,6 +10,8 @@
 //! kv_removed  id | kind
 //! ```
 //!
+//! Those of keys and of their times are database 0's: [`super::databases`] has the others'.
+//!
 //! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
 //! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
 //! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
@@ -18,6 +20,7 @@
 //! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
 //! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
 
+use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables};
@@ -40,43 +43,39 @@ pub(crate) const BY_SCORE: &str = "by_score";
 /// The name of each table's index of its primary key.
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
-/// The names of all tables.
-pub const NAMES: [&str; 7] = [
-    "kv",
-    "kv_hash",
-    "kv_set",
-    "kv_zset",
-    "kv_list",
-    "kv_expiry",
-    "kv_removed",
-];
+/// The names of the tables of elements, which all databases share.
+pub(crate) const ELEMENTS: [&str; 5] = ["kv_hash", "kv_set", "kv_zset", "kv_list", "kv_removed"];
 
-/// The tables' numbers in the catalogue.
+/// The numbers of the tables of elements in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
-    pub kv: u16,
     pub hash: u16,
     pub set: u16,
     pub zset: u16,
     pub list: u16,
-    pub expiry: u16,
     pub removed: u16,
 }
 
 impl Numbers {
-    /// Creates the tables where they are absent.
+    /// Creates the tables where they are absent: those of keys only for database 0, and where another has them.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is a table of such a name with other columns.
     pub fn open(tables: &Tables) -> Result<Numbers, Error> {
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [hash, set, zset, list, removed] = ELEMENTS;
+        let there: Vec<[&str; 2]> = tables.read(|view| {
+            let named = |name: &str| view.definitions().iter().any(|there| there.name == name);
+            Ok(PAIRS.into_iter().filter(|[kv, _]| named(kv)).collect())
+        })?;
+        for [kv, expiry] in std::iter::once(PAIRS[0]).chain(there) {
+            tables.create_table(kv, keys())?;
+            tables.create_table(expiry, expiring())?;
+        }
         Ok(Numbers {
-            kv: tables.create_table(kv, keys())?,
             hash: tables.create_table(hash, elements("field").column("value", Type::Bytes))?,
             set: tables.create_table(set, elements("member"))?,
             zset: tables.create_table(zset, scored())?,
             list: tables.create_table(list, positioned())?,
-            expiry: tables.create_table(expiry, expiring())?,
             removed: tables.create_table(removed, removed_keys())?,
         })
     }
@@ -99,20 +98,21 @@ impl Numbers {
                 && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped));
             is_same.then_some(number)
         };
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [hash, set, zset, list, removed] = ELEMENTS;
+        let [kv, expiry] = PAIRS[0];
+        number(kv, keys())?;
+        number(expiry, expiring())?;
         Some(Numbers {
-            kv: number(kv, keys())?,
             hash: number(hash, elements("field").column("value", Type::Bytes))?,
             set: number(set, elements("member"))?,
             zset: number(zset, scored())?,
             list: number(list, positioned())?,
-            expiry: number(expiry, expiring())?,
             removed: number(removed, removed_keys())?,
         })
     }
 }
 
-fn keys() -> SchemaBuilder {
+pub(super) fn keys() -> SchemaBuilder {
     Schema::new()
         .column("key", Type::Bytes)
         .column("id", Type::U64)
@@ -153,7 +153,7 @@ fn positioned() -> SchemaBuilder {
         .ordered()
 }
 
-fn expiring() -> SchemaBuilder {
+pub(super) fn expiring() -> SchemaBuilder {
     Schema::new()
         .column("expires", Type::Timestamp)
         .column("key", Type::Bytes)

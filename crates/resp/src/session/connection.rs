@@ -7,10 +7,12 @@ use crate::channels::Kind;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN, subcommands};
+use crate::data::databases::database;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
-use crate::request::{Request, Step, What};
-use std::sync::PoisonError;
+use crate::request::{Request, Selected, Step, What};
+use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, PoisonError};
 
 const fn of_session(name: &'static str, arity: i32, flags: u16, summary: &'static str) -> Command {
     Command {
@@ -49,7 +51,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         "Says which version of the protocol the client speaks",
     ),
     of_session("auth", -2, FAST | OPEN, "Says who the client is"),
-    of_session("select", 2, FAST, "Chooses a database: 0"),
+    of_session("select", 2, FAST, "Goes to another database"),
     of_session("client", -2, 0, "Says something of the connection"),
     of_session("multi", 1, FAST, "Begins a transaction"),
     of_session(
@@ -157,11 +159,10 @@ impl Session {
             }
             "hello" => self.hello(line).await,
             "auth" => self.auth(line).await,
-            "select" => match crate::number::integer(line.part(1)) {
-                Ok(0) => Ok(Reply::Ok),
-                Ok(_) => Err(Failure::Told("ERR DB index is out of range")),
-                Err(failure) => Err(failure),
-            },
+            "select" => selected(line).map(|database| {
+                self.database = Selected::Is(database);
+                Reply::Ok
+            }),
             "client" => self.client(line),
             _ if LISTENING.iter().any(|listens| listens.name == command.name) => {
                 self.listen(command, line)
@@ -185,11 +186,21 @@ impl Session {
         for call in queue.calls {
             steps.push(match call.command.run {
                 Some(_) => Step::Call(call),
+                None if call.command.name == "select" => match selected(&call.line) {
+                    Ok(database) => Step::Select(database),
+                    Err(failure) => Step::Answered(Reply::Error(failure.to_string())),
+                },
                 None => Step::Answered(self.answer(call.command, &call.line, now).await),
             });
         }
-        let request = self.request(What::All(steps, watched), now);
+        // Where its commands go is known when they have run.
+        let selects = steps.iter().any(|step| matches!(step, Step::Select(_)));
+        let behind = selects.then(|| Arc::new(AtomicU8::new(self.database.get())));
+        let request = self.request(What::All(steps, watched, behind.clone()), now);
         requests.push(request);
+        if let Some(behind) = behind {
+            self.database = Selected::By(behind);
+        }
         Planned::Asked
     }
 
@@ -197,6 +208,7 @@ impl Session {
         self.version = Version::default();
         self.name.clear();
         self.library = Default::default();
+        self.database = Selected::Is(0);
         self.queue = None;
         self.watched = None;
         self.listen_to_none();
@@ -409,13 +421,14 @@ impl Session {
             (false, false) => "N",
         };
         format!(
-            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={queued} \
+            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db={} sub={} psub={} ssub={} multi={queued} \
              watch={watched} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
              events=r cmd=client|{subcommand} user={} redir=-1 resp={version} lib-name={} lib-ver={}\n",
             self.id,
             text(&self.name),
             (self.options.clock.now() - self.since).max(0) / 1000,
             flags,
+            self.database.get(),
             self.listens.count(Kind::Channel),
             self.listens.count(Kind::Pattern),
             self.listens.count(Kind::Shard),
@@ -425,6 +438,11 @@ impl Session {
             text(&self.library.1),
         )
     }
+}
+
+/// The database of a `SELECT`.
+fn selected(line: &Line) -> Result<u8, Failure> {
+    database(crate::number::integer(line.part(1))?)
 }
 
 fn error(text: String) -> Planned {

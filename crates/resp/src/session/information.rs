@@ -99,7 +99,14 @@ impl Session {
             true => "role:slave\r\nmaster_link_status:up\r\nslave_read_only:1",
             false => "role:master",
         };
-        let keys = self.keyspace.count().unwrap_or(0);
+        let counts = self.keyspace.counts().unwrap_or_default();
+        let keyspace: String = counts
+            .iter()
+            .map(|counts| {
+                let (number, keys, expires) = (counts.database, counts.keys, counts.expiring);
+                format!("db{number}:keys={keys},expires={expires},avg_ttl=0\r\n")
+            })
+            .collect();
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
@@ -111,10 +118,7 @@ impl Session {
             u8::from(tables.is_some_and(|tables| tables.is_checkpointing())),
             self.keyspace.last_checkpoint() / 1000,
             committed,
-            match keys {
-                0 => String::new(),
-                keys => format!("db0:keys={keys},expires=0,avg_ttl=0\r\n"),
-            },
+            keyspace,
         )
     }
 }
@@ -177,7 +181,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("save", ""),
     ("appendonly", "yes"),
     ("appendfsync", "always"),
-    ("databases", "1"),
+    ("databases", "16"),
     ("maxmemory", "0"),
     ("maxmemory-policy", "noeviction"),
     ("proto-max-bulk-len", "16777216"),

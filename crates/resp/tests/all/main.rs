@@ -5,6 +5,7 @@ mod beside;
 mod blocking;
 mod bounds;
 mod common;
+mod databases;
 mod durability;
 mod followed;
 mod golden;
