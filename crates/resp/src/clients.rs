@@ -169,6 +169,11 @@ impl Client {
         self.known().1 = activity;
     }
 
+    /// It begins, or ends, to wait for elements.
+    pub fn waits(&self, waits: bool) {
+        self.known().1.waits = waits;
+    }
+
     /// It says something else of itself.
     pub fn rename(&self, change: impl FnOnce(&mut Identity)) {
         change(&mut self.known().0);

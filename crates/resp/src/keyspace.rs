@@ -2,6 +2,7 @@
 
 use crate::blocking::Blocked;
 use crate::channels::{Sending, posting};
+use crate::clients::Clients;
 use crate::cursors::Cursors;
 use crate::data::databases::{Counts, Databases, PAIRS, counts};
 use crate::data::tables::{BY_ID, ELEMENTS, PRIMARY};
@@ -10,6 +11,8 @@ use crate::failure::Failure;
 use crate::followed::{FollowedKeys, TakesState};
 use crate::reply::Reply;
 use crate::request::{Answer, Commands, Outcomes, Request};
+use crate::settings::Settings;
+use crate::slow::SlowLog;
 use sardonyx::low_level::{Begun, Reached, Turn};
 use sardonyx::procedures::{BatchTicket, Registered};
 use sardonyx::rows::ReadRows;
@@ -72,6 +75,11 @@ pub(crate) struct Shared {
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
+    /// Who is connected.
+    pub clients: Arc<Clients>,
+    /// Commands that took long.
+    pub slow: SlowLog,
+    pub settings: Settings,
     /// Who waits for elements.
     pub blocked: Arc<Blocked>,
     /// Where messages are posted, and who listens.
@@ -96,6 +104,9 @@ impl Shared {
             cursors: Mutex::default(),
             hashes: RandomState::new(),
             places: Places::new(),
+            clients: Arc::default(),
+            slow: SlowLog::default(),
+            settings: Settings::default(),
             blocked: Arc::new(Blocked::new(posting.clone())),
             posting,
             #[cfg(feature = "lua")]

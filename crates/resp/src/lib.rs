@@ -37,9 +37,11 @@
 
 mod blocking;
 mod channels;
+mod clients;
 mod command;
 mod cursors;
 mod data;
+mod events;
 mod failure;
 mod followed;
 mod functions;
@@ -52,6 +54,8 @@ mod request;
 #[cfg(feature = "lua")]
 mod scripts;
 mod session;
+mod settings;
+mod slow;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
 pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};

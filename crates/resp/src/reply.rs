@@ -112,6 +112,15 @@ impl Reply {
         matches!(self, Reply::Error(_))
     }
 
+    /// Whether it is sent to clients that want no answers.
+    pub(crate) fn is_push(&self) -> bool {
+        match self {
+            Reply::Push(_) => true,
+            Reply::Several(items) => items.iter().all(Reply::is_push),
+            _ => false,
+        }
+    }
+
     /// Appends it as it is sent.
     pub fn write(&self, version: Version, output: &mut BytesMut) {
         let new = version == Version::Resp3;

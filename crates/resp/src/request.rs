@@ -16,6 +16,7 @@ use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::pending::Pending;
 use crate::reply::Reply;
+use crate::slow::SLOWER_THAN;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
 use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
@@ -25,6 +26,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 /// A command on data with what runs it.
 #[derive(Clone, Debug)]
@@ -237,7 +239,7 @@ impl Commands {
         let database = request.database.get();
         let mut data = Data::new(state, &self.shared, at, &room, database);
         data.beside = beside;
-        let reply = match &request.what {
+        let ran = match &request.what {
             What::One(call) => call.run(&mut data),
             What::All(steps, watched, behind) => {
                 let ran = run_all(&mut data, steps, watched.as_ref());
@@ -247,7 +249,11 @@ impl Commands {
                 ran
             }
             What::Watch(line, watched) => watch(&mut data, line, watched),
-        }?;
+        };
+        if !data.slow.is_empty() {
+            request.pending.keep_slow(std::mem::take(&mut data.slow));
+        }
+        let reply = ran?;
         if !data.filled.is_empty() {
             let new = || request.pending.counted_room(request.answer_bytes_max);
             S::serve(&mut data, room_of_served.get_or_init(new))?;
@@ -387,6 +393,21 @@ impl Call {
     #[inline]
     fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         data.caller = self.caller.as_deref();
+        let slower_than = data.shared.slow.slower_than();
+        if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST) {
+            return self.run_now(data);
+        }
+        let began = Instant::now();
+        let reply = self.run_now(data);
+        let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        if micros >= slower_than {
+            data.slow.push((self.line.clone().by_itself(), micros));
+        }
+        reply
+    }
+
+    #[inline]
+    fn run_now<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         let reply = S::run(data, self.command, &self.line)?;
         data.room.check()?;
         Ok(reply)

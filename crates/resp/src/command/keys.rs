@@ -1,11 +1,9 @@
 //! Keys of whatever kind: whether they are there, until when, under which name.
 
 use super::line::Line;
-use super::words::{Words, is, point_in_time};
-use super::{
-    ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads, subcommands,
-};
-use crate::data::{Data, Entry, Kind, Live, State};
+use super::words::{is, point_in_time};
+use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Entry, Live, State};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -119,22 +117,6 @@ pub(super) const COMMANDS: &[Command] = &[
         "Gives a key another name that is free",
     ),
     reads!("randomkey", 1, 0, NO_KEYS, randomkey, "Returns some key"),
-    reads!(
-        "object",
-        -2,
-        0,
-        (2, 2, 1),
-        object,
-        "Says how a key's value is kept"
-    ),
-    reads!(
-        "memory",
-        -2,
-        0,
-        (2, 2, 1),
-        memory,
-        "Says about how many bytes a key takes"
-    ),
 ];
 
 fn del(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -302,91 +284,4 @@ fn renamenx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn randomkey<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.random_key()?))
-}
-
-/// Numbers that a Redis has once for all keys, and counts no references of.
-const SHARED: std::ops::Range<i64> = 0..10_000;
-
-/// About how a Redis of the usual settings would keep it: programs ask to learn whether a value is large.
-fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    if is(word, "help") {
-        return Ok(subcommands::help("object"));
-    }
-    let Some(entry) = data.entry(line.part(2))? else {
-        return Ok(Reply::Null);
-    };
-    if is(word, "freq") {
-        return Err(Failure::Told(
-            "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \
-             between policies at runtime LRU and LFU data will take some time to adjust.",
-        ));
-    }
-    if is(word, "refcount") {
-        let is_shared = |_: &Entry, value: &[u8]| {
-            crate::number::parse_integer(value).is_some_and(|number| SHARED.contains(&number))
-        };
-        let is_shared =
-            entry.kind == Kind::String && data.with_string(line.part(2), is_shared)? == Some(true);
-        return Ok(Reply::Int(match is_shared {
-            true => i32::MAX.into(),
-            false => 1,
-        }));
-    }
-    if is(word, "idletime") {
-        return Ok(Reply::Int(0));
-    }
-    let small = entry.length <= 128;
-    Ok(Reply::Text(match entry.kind {
-        Kind::String => {
-            let encoding = data.with_string(line.part(2), |_, value| match value {
-                value if crate::number::parse_integer(value).is_some() => "int",
-                value if value.len() <= 44 => "embstr",
-                _ => "raw",
-            })?;
-            encoding.unwrap_or("raw")
-        }
-        Kind::Hash | Kind::Set if small => "listpack",
-        Kind::Hash | Kind::Set => "hashtable",
-        Kind::SortedSet if small => "listpack",
-        Kind::SortedSet => "skiplist",
-        Kind::List if small => "listpack",
-        Kind::List => "quicklist",
-        Kind::Unknown => "unknown",
-    }))
-}
-
-/// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
-const ROW_BYTES: i64 = 112;
-
-fn memory<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    if is(word, "doctor") {
-        return Ok(Reply::Text(
-            "Values stand in tables; SQL and the server's statistics say how large those are.",
-        ));
-    }
-    if is(word, "help") {
-        return Ok(subcommands::help("memory"));
-    }
-    let mut words = Words::from(line, 3);
-    while words.left() > 0 {
-        let samples = match words.take("samples") {
-            true => words.integer()?,
-            false => return Err(Failure::Syntax),
-        };
-        if samples < 0 {
-            return Err(Failure::Syntax);
-        }
-    }
-    let Some(entry) = data.entry(line.part(2))? else {
-        return Ok(Reply::Null);
-    };
-    let value = match entry.kind {
-        Kind::String => data
-            .with_string(line.part(2), |_, value| value.len() as i64)?
-            .unwrap_or(0),
-        _ => entry.length as i64 * ROW_BYTES,
-    };
-    Ok(Reply::Int(ROW_BYTES + line.part(2).len() as i64 + value))
 }

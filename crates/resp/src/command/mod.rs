@@ -14,6 +14,7 @@ mod keys;
 pub(crate) mod line;
 mod lists;
 mod messages;
+mod objects;
 mod pairs;
 pub(crate) mod popping;
 mod range;
@@ -82,6 +83,17 @@ pub(crate) struct Command {
     pub beside: Option<RunBeside>,
 }
 
+/// What a client gave that has given none.
+pub(crate) const NONE: Command = Command {
+    name: "NULL",
+    arity: 0,
+    flags: 0,
+    keys: NO_KEYS,
+    summary: "",
+    run: None,
+    beside: None,
+};
+
 /// A command on data.
 pub(crate) const fn on_data(
     name: &'static str,
@@ -135,6 +147,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("bitmap", bitfields::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", databases::COMMANDS),
+    ("generic", objects::COMMANDS),
     ("generic", scan::COMMANDS),
     ("hash", hashes::COMMANDS),
     ("list", lists::COMMANDS),

@@ -29,6 +29,7 @@ pub(crate) use watching::Seen;
 
 use crate::blocking::{Claim, Served};
 use crate::channels::Messages;
+use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
@@ -103,6 +104,8 @@ pub(crate) struct Data<'t, S> {
     pub committed: Vec<Box<dyn FnOnce()>>,
     /// What is posted then.
     pub messages: Messages,
+    /// Commands that took long, with how many microseconds.
+    pub slow: Vec<(Line, i64)>,
     /// Lists and sorted sets that came, while clients wait for some, with their databases.
     pub filled: Vec<(u8, Vec<u8>)>,
     /// The clients that were served of them, with their answers.
@@ -131,6 +134,7 @@ impl<'t, S: State> Data<'t, S> {
             beside: None,
             committed: Vec::new(),
             messages: Messages::default(),
+            slow: Vec::new(),
             filled: Vec::new(),
             served: Vec::new(),
         }

@@ -50,9 +50,10 @@ impl Session {
                     command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
                 is_of_connection && !tells_of_keys && !is_for_admin
             }
-            // Who may only read begins no checkpoint, either.
+            // Who may only read begins no checkpoint, and changes no setting, either.
             Some(Permission::Read) => {
-                !(command.is(WRITE) || is_for_admin && command.name != "config")
+                let reads_settings = command.name == "config" && !is(line.part(1), "set");
+                !(command.is(WRITE) || is_for_admin && !reads_settings)
             }
             Some(Permission::Write) | None => true,
         };
@@ -86,10 +87,13 @@ impl Session {
     }
 }
 
-/// Whether a command is for who looks after the server. As in Redis, `CLIENT UNBLOCK` is: it ends what another client waits
-/// for.
+/// What `CLIENT` says of other clients, or does to them: as in Redis it is for who looks after the server.
+const OF_OTHERS: [&str; 5] = ["kill", "list", "pause", "unblock", "unpause"];
+
+/// Whether a command is for who looks after the server.
 fn is_for_admin(command: &Command, line: &Line) -> bool {
-    command.is(ADMIN) || command.name == "client" && is(line.part(1), "unblock")
+    command.is(ADMIN)
+        || command.name == "client" && OF_OTHERS.iter().any(|name| is(line.part(1), name))
 }
 
 /// What Redis says of a command that it does not have: so many bytes of its name, and of its arguments.

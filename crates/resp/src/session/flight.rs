@@ -17,7 +17,8 @@ pub struct Flight {
 #[derive(Debug)]
 pub(super) struct Rest {
     pub what: RestOf,
-    pub version: Version,
+    /// `None` if its client wants no answer.
+    pub version: Option<Version>,
 }
 
 #[derive(Debug)]

@@ -14,12 +14,17 @@
 mod admission;
 mod answers;
 mod blocking;
+mod clients;
+mod command_about;
 mod connection;
 mod flight;
 mod information;
 mod listening;
+mod monitor;
 mod options;
 mod queue;
+mod settings;
+mod slow;
 
 pub(crate) use connection::COMMANDS;
 pub use flight::Flight;
@@ -29,6 +34,7 @@ pub(crate) use listening::LISTENING;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
+use crate::clients::{Client, Monitoring};
 use crate::command::line::{Decoder, Line, ProtocolError};
 use crate::command::{self, BLOCKING, CALLS, Command};
 use crate::keyspace::Keyspace;
@@ -37,6 +43,7 @@ use crate::reply::{Reply, Version};
 use crate::request::{Answer, Call, Caller, Outcomes, Request, Selected, Watched, What};
 use blocking::Waits;
 use bytes::BytesMut;
+use clients::Answers;
 use flight::{Rest, RestOf};
 use listening::Listens;
 use queue::Queue;
@@ -63,11 +70,8 @@ pub struct Session {
     /// What was wrong behind the commands that were taken last.
     failed: Option<ProtocolError>,
     version: Version,
-    name: Vec<u8>,
-    /// The name and the version of the client's library.
-    library: (Vec<u8>, Vec<u8>),
-    /// When the session began, in milliseconds since 1970.
-    since: i64,
+    /// As others see it.
+    client: Arc<Client>,
     permission: Option<Permission>,
     /// Who calls functions.
     caller: Arc<Caller>,
@@ -76,7 +80,12 @@ pub struct Session {
     queue: Option<Queue>,
     watched: Option<Watched>,
     listens: Listens,
+    /// While it is shown what others do.
+    monitoring: Option<Monitoring>,
+    answers: Answers,
     waits: Waits,
+    /// A command that waits for the end of a pause.
+    held: Option<Line>,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     /// The memory of the answer to a client that waited, until it is sent.
@@ -107,21 +116,26 @@ impl Session {
     /// A session of a new connection.
     pub fn new(keyspace: Arc<Keyspace>, options: SessionOptions) -> Session {
         let seed = options.seed.unwrap_or_else(system_random);
+        let id = keyspace.next_session();
+        let caller = caller(options::DEFAULT_USER, &options);
+        let (since, address) = (options.clock.now(), options.address);
+        let clients = &keyspace.shared().clients;
         Session {
-            id: keyspace.next_session(),
+            id,
+            client: clients.enter(id, since, address, caller.clone()),
             decoder: Decoder::new(options.command_bytes_max),
             failed: None,
             version: Version::default(),
-            name: Vec::new(),
-            library: Default::default(),
-            since: options.clock.now(),
             permission: options.permission_without_password(),
-            caller: caller(options::DEFAULT_USER, &options),
+            caller,
             database: Selected::Is(0),
             queue: None,
             watched: None,
             listens: Listens::default(),
+            monitoring: None,
+            answers: Answers::default(),
             waits: Waits::default(),
+            held: None,
             executed: None,
             told: None,
             random: Random::new(seed),
@@ -146,7 +160,8 @@ impl Session {
     /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
     /// flight is full there may be more commands; run it and take again.
     ///
-    /// A client that waits for elements is answered before more commands are taken: then the flight is empty.
+    /// A client that waits for elements is answered before more commands are taken: then the flight is empty. So it is
+    /// while all clients are to wait.
     ///
     /// If the answers of the flight before were so large that a part of its commands waits for them to be sent, those are
     /// the flight.
@@ -164,7 +179,9 @@ impl Session {
         if self.waits_for_elements() {
             return Ok(Flight::default());
         }
-        if let Some(error) = self.failed.take() {
+        if self.held.is_none()
+            && let Some(error) = self.failed.take()
+        {
             return Err(error);
         }
         let mut flight = Flight::default();
@@ -174,8 +191,16 @@ impl Session {
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
-            match self.decoder.next(input).and_then(not_http) {
+            let next = match self.held.take() {
+                Some(line) => Ok(Some(line)),
+                None => self.decoder.next(input).and_then(not_http),
+            };
+            match next {
                 Ok(Some(line)) => {
+                    if self.is_paused(&line) {
+                        self.held = Some(line);
+                        break;
+                    }
                     bytes += line.bytes();
                     // What follows is of somebody who is known then, or waits for the answer.
                     let is_last = !self.is_known() && says_who(&line) || may_wait(&line);
@@ -256,7 +281,7 @@ impl Session {
     /// Whether what is received cannot be a command, now that the ones before are answered: [`Session::take`] will say
     /// so, also without more bytes.
     pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
+        self.failed.is_some() && self.held.is_none()
     }
 
     /// Runs a flight and appends the answers, in order, when all of it is durable. Send them, and take again.
@@ -282,6 +307,7 @@ impl Session {
             };
             planned.push((plan, version));
         }
+        let last = flight.lines.last().cloned();
         for line in flight.lines {
             let plan = match self.plan(line, now, &mut requests) {
                 Plan::Planned(plan) => plan,
@@ -293,16 +319,26 @@ impl Session {
                     plan.await
                 }
             };
-            planned.push((plan, self.version));
+            let version = self.is_answered().then_some(self.version);
+            planned.push((plan, version));
+            if self.client.is_ended() {
+                self.end = Continue::Close;
+            }
             if self.end == Continue::Close {
                 break;
             }
+        }
+        if let Some(line) = last
+            && let Some(command) = command::find(line.part(0))
+        {
+            self.note(command, &line, now);
         }
         let outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
             false => self.keyspace.answer(requests, self.id).await,
         };
         self.write_answers(planned, outcomes, output);
+        self.keep_slow();
         if !self.rest.is_empty() {
             return Continue::More;
         }
@@ -313,7 +349,7 @@ impl Session {
     /// Writes the answers, up to the first command that is postponed, and keeps the rest.
     fn write_answers(
         &mut self,
-        planned: Vec<(Planned, Version)>,
+        planned: Vec<(Planned, Option<Version>)>,
         outcomes: Result<Outcomes, sardonyx::Error>,
         output: &mut BytesMut,
     ) {
@@ -332,7 +368,7 @@ impl Session {
             let what = match answer {
                 // It is the last of its flight.
                 Answer::Waits => {
-                    self.begin_to_wait();
+                    self.begin_to_wait(version.is_none());
                     continue;
                 }
                 Answer::Postponed(postponed) => {
@@ -342,7 +378,12 @@ impl Session {
                 // Whose messages were given out.
                 Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
                     self.errors += u64::from(reply.is_error());
-                    reply.write(version, output);
+                    match version {
+                        Some(version) => reply.write(version, output),
+                        // It is no answer, or not only.
+                        None if reply.is_push() => reply.write(self.version, output),
+                        None => {}
+                    }
                     continue;
                 }
                 Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
@@ -388,6 +429,7 @@ impl Session {
             };
             return answered(reply);
         }
+        self.show(command, &line, now);
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }

@@ -4,6 +4,7 @@ mod arbitrary;
 mod beside;
 mod blocking;
 mod bounds;
+mod clients;
 mod common;
 mod databases;
 mod durability;
