@@ -103,6 +103,37 @@ impl<S: State> Data<'_, S> {
         }
     }
 
+    /// The same of what changes the elements of a key, which goes with the last.
+    ///
+    /// # Errors
+    /// The transaction has too many messages.
+    #[inline]
+    pub fn changed(
+        &mut self,
+        class: Classes,
+        event: &'static str,
+        key: &[u8],
+        length: u64,
+    ) -> Result<(), Failure> {
+        self.event(class, event, key)?;
+        match length {
+            0 => self.event(GENERIC, "del", key),
+            _ => Ok(()),
+        }
+    }
+
+    /// The key is not there: whoever reads it is told so.
+    ///
+    /// # Errors
+    /// The transaction has too many messages.
+    #[inline]
+    pub fn missed(&mut self, key: &[u8]) -> Result<(), Failure> {
+        match self.only_reads {
+            true => self.event(MISSED, "keymiss", key),
+            false => Ok(()),
+        }
+    }
+
     #[cold]
     fn tell_event(&mut self, wanted: Classes, event: &str, key: &[u8]) -> Result<(), Failure> {
         let hub = self.shared.posting.hub();

@@ -240,10 +240,13 @@ impl Keyspace {
             // It answers nothing.
             let room = Room::new(0);
             let mut data = Data::new(tx, &self.shared, (now, 0), &room, 0);
-            data.sweep(most).map_err(|failure| match failure {
+            let swept = data.sweep(most).map_err(|failure| match failure {
                 Failure::Engine(error) => error,
                 other => Error::other(other),
-            })
+            })?;
+            // It is found out when they are durable.
+            drop(data.messages.post(&self.shared.posting));
+            Ok(swept)
         };
         tables
             .transaction()

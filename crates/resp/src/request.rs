@@ -9,7 +9,7 @@
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE, popping};
+use crate::command::{CALLS, Command, FAST, MORE, READ, popping};
 use crate::data::{Data, Seen, State, keys_of};
 use crate::failure::Failure;
 use crate::functions::Functions;
@@ -393,6 +393,7 @@ impl Call {
     #[inline]
     fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         data.caller = self.caller.as_deref();
+        data.only_reads = self.command.is(READ);
         let slower_than = data.shared.slow.slower_than();
         if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST) {
             return self.run_now(data);

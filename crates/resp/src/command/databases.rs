@@ -5,6 +5,7 @@ use super::words::{Words, is};
 use super::{Command, FAST, MORE, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::databases::database;
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
+use crate::events::GENERIC;
 use crate::failure::Failure;
 use crate::number::{integer, parse_integer};
 use crate::reply::Reply;
@@ -108,6 +109,7 @@ fn copy(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         return Ok(Reply::Int(0));
     };
     data.copy_elements(&entry, id)?;
+    data.within(to_database, |data| data.event(GENERIC, "copy_to", to))?;
     Ok(Reply::Int(1))
 }
 
@@ -124,6 +126,8 @@ fn move_key(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         return Ok(Reply::Int(0));
     }
     data.rename(key, &entry, key, to)?;
+    data.event(GENERIC, "move_from", key)?;
+    data.within(to, |data| data.event(GENERIC, "move_to", key))?;
     Ok(Reply::Int(1))
 }
 

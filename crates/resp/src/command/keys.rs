@@ -4,6 +4,7 @@ use super::line::Line;
 use super::words::{is, point_in_time};
 use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Live, State};
+use crate::events::GENERIC;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -125,6 +126,7 @@ fn del(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     for key in line.parts(1) {
         if let Some(entry) = data.entry_to_change(key)? {
             data.remove(key, &entry)?;
+            data.event(GENERIC, "del", key)?;
             deleted += 1;
         }
     }
@@ -188,10 +190,17 @@ fn expire_at(
     if refused {
         return Ok(Reply::Int(0));
     }
-    match at <= data.now {
-        true => data.remove(line.part(1), &entry)?,
-        false => data.set_expiry(line.part(1), &entry, Some(at))?,
-    }
+    let event = match at <= data.now {
+        true => {
+            data.remove(line.part(1), &entry)?;
+            "del"
+        }
+        false => {
+            data.set_expiry(line.part(1), &entry, Some(at))?;
+            "expire"
+        }
+    };
+    data.event(GENERIC, event, line.part(1))?;
     Ok(Reply::Int(1))
 }
 
@@ -247,6 +256,7 @@ fn persist(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     match data.entry_to_change(line.part(1))? {
         Some(entry) if entry.expires.is_some() => {
             data.set_expiry(line.part(1), &entry, None)?;
+            data.event(GENERIC, "persist", line.part(1))?;
             Ok(Reply::Int(1))
         }
         _ => Ok(Reply::Int(0)),
@@ -269,6 +279,8 @@ fn rename_to(data: &mut Live<'_, '_>, line: &Line, only_free: bool) -> Result<bo
             data.remove(to, &taken)?;
         }
         data.rename(key, &entry, to, data.database)?;
+        data.event(GENERIC, "rename_from", key)?;
+        data.event(GENERIC, "rename_to", to)?;
     }
     Ok(true)
 }

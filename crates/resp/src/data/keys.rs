@@ -4,6 +4,7 @@ use super::databases::KeyTables;
 use super::places::keys_of;
 use super::tables::{BY_ID, PRIMARY, kv};
 use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
+use crate::events::{EXPIRED, NEW};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
@@ -95,7 +96,11 @@ impl<S: State> Data<'_, S> {
     /// What a key has, if it is there.
     pub fn entry(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         let entry = self.any_entry(key)?;
-        Ok(entry.filter(|entry| !entry.is_expired(self.now)))
+        let entry = entry.filter(|entry| !entry.is_expired(self.now));
+        if entry.is_none() {
+            self.missed(key)?;
+        }
+        Ok(entry)
     }
 
     /// The same, of a kind.
@@ -112,13 +117,13 @@ impl<S: State> Data<'_, S> {
         key: &[u8],
         read: impl FnOnce(&Entry, &[u8]) -> T,
     ) -> Result<Option<T>, Failure> {
-        let Some(row) = self.row_of(key)? else {
+        let row = self.row_of(key)?;
+        let there = row.map(|row| Ok::<_, Failure>((Entry::of(&row)?, row)));
+        let there = there.transpose()?;
+        let Some((entry, row)) = there.filter(|(entry, _)| !entry.is_expired(self.now)) else {
+            self.missed(key)?;
             return Ok(None);
         };
-        let entry = Entry::of(&row)?;
-        if entry.is_expired(self.now) {
-            return Ok(None);
-        }
         if entry.kind != Kind::String {
             return Err(Failure::WrongType);
         }
@@ -231,6 +236,7 @@ impl Live<'_, '_> {
         match self.any_entry(key)? {
             Some(entry) if entry.is_expired(self.now) => {
                 self.remove(key, &entry)?;
+                self.event(EXPIRED, "expired", key)?;
                 Ok(None)
             }
             entry => Ok(entry),
@@ -269,14 +275,17 @@ impl Live<'_, '_> {
                 self.update_key(&before, &row)
             }
             before => {
-                if let Some(before) = before {
-                    self.remove(key, &before)?;
-                }
                 let entry = Entry {
                     expires,
                     ..self.new_entry(Kind::String)
                 };
-                self.insert_key(key, &entry, value)
+                match before {
+                    None => self.insert_key(key, &entry, value),
+                    Some(before) => {
+                        self.remove(key, &before)?;
+                        self.insert_silently(key, &entry, value)
+                    }
+                }
             }
         }
     }
@@ -301,6 +310,29 @@ impl Live<'_, '_> {
 
     /// Puts a row for a key that has none.
     pub fn insert_key(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
+        self.insert_silently(key, entry, value)?;
+        self.event(NEW, "new", key)
+    }
+
+    /// Puts another key, or none without elements, in the place of the one that there is.
+    pub fn replace(
+        &mut self,
+        key: &[u8],
+        before: Option<&Entry>,
+        after: &Entry,
+    ) -> Result<(), Failure> {
+        if let Some(before) = before {
+            self.remove(key, before)?;
+        }
+        match (after.length, before) {
+            (0, _) => Ok(()),
+            (_, None) => self.insert_key(key, after, &[]),
+            (_, Some(_)) => self.insert_silently(key, after, &[]),
+        }
+    }
+
+    /// The same of a key that is in the place of another, which nobody is told of.
+    fn insert_silently(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
         check_key(key)?;
         let pair = self.pair_to_change()?;
         if let Some(at) = entry.expires {

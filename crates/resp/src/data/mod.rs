@@ -98,6 +98,8 @@ pub(crate) struct Data<'t, S> {
     pub room: &'t Room,
     /// Who calls functions, and which there are; while a command runs that does.
     pub caller: Option<&'t Caller>,
+    /// The command that runs reads keys.
+    pub only_reads: bool,
     /// What is read beside a long transaction.
     pub beside: Option<&'t Committed>,
     /// What is to be done once the transaction commits.
@@ -131,6 +133,7 @@ impl<'t, S: State> Data<'t, S> {
             database,
             room,
             caller: None,
+            only_reads: false,
             beside: None,
             committed: Vec::new(),
             messages: Messages::default(),

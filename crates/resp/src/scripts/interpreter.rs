@@ -9,7 +9,7 @@ use super::library::{functions, stopped};
 use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
 use super::{Digest, Script};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
-use crate::command::{self, Command, MESSAGES, NO_SCRIPT, WRITE, subcommands};
+use crate::command::{self, Command, MESSAGES, NO_SCRIPT, READ, WRITE, subcommands};
 use crate::data::databases::database;
 use crate::data::{Data, Spent, State};
 use crate::failure::Failure;
@@ -365,6 +365,7 @@ impl<S: State> Calls<'_, '_, S> {
                 "ERR Write commands are not allowed from read-only scripts.",
             ));
         }
+        self.data.only_reads = command.is(READ);
         let reply = S::run(self.data, command, line)?;
         self.data.room.check()?;
         self.has_written |= writes;

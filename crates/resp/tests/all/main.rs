@@ -8,6 +8,7 @@ mod clients;
 mod common;
 mod databases;
 mod durability;
+mod events;
 mod followed;
 mod golden;
 mod keyspaces;
