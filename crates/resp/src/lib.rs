@@ -45,6 +45,8 @@ mod events;
 mod failure;
 mod followed;
 mod functions;
+mod geohash;
+mod hyperloglog;
 mod keyspace;
 mod number;
 mod pattern;

@@ -42,6 +42,8 @@ pub enum Reply {
     Large(String),
     /// A float; bytes in RESP2.
     Double(f64),
+    /// The digits of a number; bytes in RESP2.
+    Decimal(String),
     /// A truth value; an integer in RESP2.
     Bool(bool),
     /// Nothing.
@@ -71,7 +73,8 @@ impl Reply {
             Reply::Error(text)
             | Reply::Verbatim(text)
             | Reply::Status(text)
-            | Reply::Large(text) => text.len(),
+            | Reply::Large(text)
+            | Reply::Decimal(text) => text.len(),
             Reply::Bulk(bytes) => bytes.len(),
             Reply::Shared(bytes) => bytes.len(),
             Reply::Array(items)
@@ -133,6 +136,8 @@ impl Reply {
             }
             Reply::Status(text) => line(output, b'+', text),
             Reply::Error(text) => line(output, b'-', text),
+            Reply::Decimal(digits) if new => line(output, b',', digits),
+            Reply::Decimal(digits) => bulk(output, digits.as_bytes()),
             Reply::Large(digits) if new => line(output, b'(', digits),
             Reply::Large(digits) => bulk(output, digits.as_bytes()),
             Reply::Int(number) => head(output, b':', *number),

@@ -6,16 +6,19 @@
 
 mod bitfields;
 mod bits;
+mod common_texts;
 mod counters;
 mod databases;
 mod functions;
 mod hashes;
+mod hyperloglogs;
 mod keys;
 pub(crate) mod line;
 mod lists;
 mod messages;
 mod objects;
 mod pairs;
+mod places;
 pub(crate) mod popping;
 mod range;
 mod scan;
@@ -25,6 +28,7 @@ mod sets;
 mod sorted_reads;
 mod sorted_sets;
 mod sorted_stores;
+mod sorting;
 mod strings;
 pub(crate) mod subcommands;
 pub(crate) mod words;
@@ -143,12 +147,16 @@ pub(crate) const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
 const FAMILIES: &[(&str, &[Command])] = &[
     ("string", strings::COMMANDS),
     ("string", counters::COMMANDS),
+    ("string", common_texts::COMMANDS),
+    ("geo", places::COMMANDS),
+    ("hyperloglog", hyperloglogs::COMMANDS),
     ("bitmap", bits::COMMANDS),
     ("bitmap", bitfields::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", databases::COMMANDS),
     ("generic", objects::COMMANDS),
     ("generic", scan::COMMANDS),
+    ("generic", sorting::COMMANDS),
     ("hash", hashes::COMMANDS),
     ("list", lists::COMMANDS),
     ("list", popping::COMMANDS),

@@ -148,7 +148,7 @@ fn open(data: &mut Live<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), F
     Ok((before, after))
 }
 
-fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+pub(super) fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (mut when, mut counts_changed) = (Conditions::default(), false);
     let mut words = Words::from(line, 2);
     loop {

@@ -277,7 +277,7 @@ fn zintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fa
 }
 
 /// Puts a sorted set in the place of whatever a key has.
-fn store_members(
+pub(super) fn store_members(
     data: &mut Live<'_, '_>,
     key: &[u8],
     event: &'static str,

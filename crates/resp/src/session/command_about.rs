@@ -114,9 +114,25 @@ fn keys_of(line: &Line) -> Result<Vec<usize>, Failure> {
     if first == 0 {
         return Err(Failure::Told("ERR The command has no key arguments"));
     }
+    if matches!(command.name, "sort" | "georadius" | "georadiusbymember") {
+        return Ok(keys_and_stored_of(line));
+    }
     let last = if last < 0 { parts as i32 + last } else { last };
     let keys = (first..=last).step_by(step.max(1) as usize);
     Ok(keys.map(|key| key as usize).collect())
+}
+
+/// The first key, and the one behind the last `STORE`.
+fn keys_and_stored_of(line: &Line) -> Vec<usize> {
+    let stores = |place: &usize| {
+        let word = line.part(place + 2);
+        is(word, "store") || is(word, "storedist")
+    };
+    let last = (2..line.len().saturating_sub(3)).rev().find(stores);
+    [Some(1), last.map(|place| place + 1)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The keys of a command whose part `place` says how many follow; before them the one where it stores, if it does.
