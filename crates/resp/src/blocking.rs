@@ -40,7 +40,7 @@ struct Waiting {
     /// By their sessions.
     clients: HashMap<u64, Client>,
     /// The clients that wait for each key, by their numbers in the order in which they began.
-    keys: HashMap<Vec<u8>, BTreeMap<u64, u64>>,
+    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, u64>>,
     next: u64,
 }
 
@@ -60,6 +60,8 @@ struct Client {
 #[derive(Debug)]
 pub(crate) struct WaitingCall {
     pub command: &'static Command,
+    /// The database of its keys.
+    pub database: u8,
     pub line: Line,
     pub keys: Vec<Vec<u8>>,
     /// The most bytes of its answer.
@@ -273,7 +275,8 @@ impl Blocked {
         let number = waiting.next;
         waiting.next += 1;
         for key in &call.keys {
-            let clients = waiting.keys.entry(key.clone()).or_default();
+            let key = (call.database, key.clone());
+            let clients = waiting.keys.entry(key).or_default();
             clients.insert(number, place.session);
         }
         let client = Client {
@@ -288,11 +291,23 @@ impl Blocked {
         self.count.store(waiting.clients.len(), Ordering::Release);
     }
 
+    /// The keys of a database for which clients wait.
+    pub fn keys_of(&self, database: u8) -> Vec<Vec<u8>> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let waiting = self.locked();
+        let keys = waiting.keys.keys().filter(|(of, _)| *of == database);
+        let mut keys: Vec<Vec<u8>> = keys.map(|(_, key)| key.clone()).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// Claims the first client from a number on that waits for a key, is concerned by what the key has now, and is there to be
     /// served. Returns the number behind its own, too.
     pub fn claim(
         self: &Arc<Self>,
-        key: &[u8],
+        key: &(u8, Vec<u8>),
         kind: Option<Kind>,
         from: u64,
     ) -> Option<(Claim, u64)> {
@@ -316,14 +331,6 @@ impl Blocked {
             return Some((claim, number + 1));
         }
         None
-    }
-
-    /// The keys for which clients wait.
-    pub fn keys(&self) -> Vec<Vec<u8>> {
-        match self.is_empty() {
-            true => Vec::new(),
-            false => self.locked().keys.keys().cloned().collect(),
-        }
     }
 
     /// Ends the wait of a session by this answer, and tells it. False if it does not wait, or is claimed: then its wait ends
@@ -375,10 +382,11 @@ impl Blocked {
         waiting.client(session, at)?;
         let client = waiting.clients.remove(&session)?;
         for key in &client.call.keys {
-            if let Some(clients) = waiting.keys.get_mut(key) {
+            let key = (client.call.database, key.clone());
+            if let Some(clients) = waiting.keys.get_mut(&key) {
                 clients.remove(&client.number);
                 if clients.is_empty() {
-                    waiting.keys.remove(key);
+                    waiting.keys.remove(&key);
                 }
             }
         }
@@ -410,14 +418,15 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     let mut at = 0;
     while let Some(key) = data.filled.get(at).cloned() {
         at += 1;
+        data.select(key.0);
         let mut from = 0;
         loop {
-            let kind = data.entry(&key)?.map(|entry| entry.kind);
+            let kind = data.entry(&key.1)?.map(|entry| entry.kind);
             let Some((claim, behind)) = shared.blocked.claim(&key, kind, from) else {
                 break;
             };
             from = behind;
-            if let Some(served) = run(data, &key, &claim.call)? {
+            if let Some(served) = run(data, &key.1, &claim.call)? {
                 data.served.push((claim, served));
             }
         }
@@ -446,6 +455,8 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     if reply.as_ref().is_err_and(Failure::undoes) {
         data.state.return_to(mark)?;
         data.filled.truncate(filled);
+        // Tables that were made are not there any more.
+        data.select(call.database);
     }
     data.state.release(mark)?;
     match reply {

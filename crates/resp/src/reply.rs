@@ -42,6 +42,8 @@ pub enum Reply {
     Large(String),
     /// A float; bytes in RESP2.
     Double(f64),
+    /// The digits of a number; bytes in RESP2.
+    Decimal(String),
     /// A truth value; an integer in RESP2.
     Bool(bool),
     /// Nothing.
@@ -73,7 +75,8 @@ impl Reply {
             Reply::Error(text)
             | Reply::Verbatim(text)
             | Reply::Status(text)
-            | Reply::Large(text) => text.len(),
+            | Reply::Large(text)
+            | Reply::Decimal(text) => text.len(),
             Reply::Bulk(bytes) => bytes.len(),
             Reply::Shared(bytes) => bytes.len(),
             Reply::Array(items)
@@ -114,6 +117,15 @@ impl Reply {
         matches!(self, Reply::Error(_))
     }
 
+    /// Whether it is sent to clients that want no answers.
+    pub(crate) fn is_push(&self) -> bool {
+        match self {
+            Reply::Push(_) => true,
+            Reply::Several(items) => items.iter().all(Reply::is_push),
+            _ => false,
+        }
+    }
+
     /// Appends it as it is sent.
     pub fn write(&self, version: Version, output: &mut BytesMut) {
         let new = version == Version::Resp3;
@@ -126,6 +138,8 @@ impl Reply {
             }
             Reply::Status(text) => line(output, b'+', text),
             Reply::Error(text) => line(output, b'-', text),
+            Reply::Decimal(digits) if new => line(output, b',', digits),
+            Reply::Decimal(digits) => bulk(output, digits.as_bytes()),
             Reply::Large(digits) if new => line(output, b'(', digits),
             Reply::Large(digits) => bulk(output, digits.as_bytes()),
             Reply::Int(number) => head(output, b':', *number),

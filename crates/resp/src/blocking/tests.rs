@@ -24,6 +24,7 @@ impl World {
 
     fn wait_at(&self, place: &Arc<Place>, keys: &[&str]) {
         let call = WaitingCall {
+            database: 0,
             command: crate::command::find(b"blpop").unwrap(),
             line: Line::of(&[b"blpop"]),
             keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
@@ -40,15 +41,15 @@ impl World {
     }
 
     fn claim(&self, key: &str) -> Option<Claim> {
-        let claimed = self.blocked.claim(key.as_bytes(), Some(Kind::List), 0);
+        let claimed = self.blocked.claim(&(0, key.into()), Some(Kind::List), 0);
         claimed.map(|(claim, _)| claim)
     }
 
     /// The sessions that wait for a key, in the order in which they are served.
     fn order(&self, key: &str) -> Vec<u64> {
         let (mut from, mut order) = (0, Vec::new());
-        while let Some((claim, behind)) = self.blocked.claim(key.as_bytes(), Some(Kind::List), from)
-        {
+        let key = (0, key.into());
+        while let Some((claim, behind)) = self.blocked.claim(&key, Some(Kind::List), from) {
             order.push(claim.session);
             from = behind;
         }

@@ -1,6 +1,7 @@
 //! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
 
-use super::tables::{NAMES, PRIMARY};
+use super::databases::KeyTables;
+use super::tables::PRIMARY;
 use super::{Data, Entry, Kind, Live, bytes, whole};
 use crate::failure::Failure;
 use sardonyx::rows::RowWriter;
@@ -51,7 +52,12 @@ impl Live<'_, '_> {
                 return Ok(());
             }
         }
-        self.note_removed(entry.id, entry.kind.name())
+        self.leave_to_sweep(entry.id, entry.kind)
+    }
+
+    /// The elements of an id are deleted a bounded number at a time.
+    pub(super) fn leave_to_sweep(&mut self, id: u64, kind: Kind) -> Result<(), Failure> {
+        self.note_removed(id, kind.name())
     }
 
     /// Deletes what a group has whose row is there no more: at once, or later if it is much.
@@ -102,25 +108,11 @@ impl Live<'_, '_> {
     }
 
     /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
-    ///
-    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
-    /// would be met first again, and nothing behind it ever.
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
-        let mut keys = Vec::new();
-        let rows = self.state.rows_of(self.shared.numbers.expiry)?;
-        let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
-        for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
-            let row = row?;
-            let at = super::engine(row.get_at(0))?.to_value();
-            keys.push((at, bytes(super::engine(row.get_at(1))?).to_vec()));
-        }
-        for (at, key) in keys {
-            self.entry_to_change(&key)?;
-            let mut rows = self.state.rows_of(self.shared.numbers.expiry)?;
-            // It went with its key, if that had this time.
-            rows.delete(&[at, Value::Bytes(key)])?;
-            done += 1;
+        for (database, pair) in self.shared.databases.all(self.state) {
+            self.select(database);
+            done += self.sweep_expired(pair, most - done)?;
         }
         while done < most {
             let rows = self.state.rows_of(self.shared.numbers.removed)?;
@@ -148,15 +140,26 @@ impl Live<'_, '_> {
         Ok(done)
     }
 
-    /// Deletes everything.
-    pub fn clear(&mut self) -> Result<(), Failure> {
-        // Clients that wait for groups of streams are told.
-        self.filled.extend(self.shared.blocked.keys());
-        for name in NAMES {
-            if self.state.rows(name)?.count() > 0 {
-                self.state.truncate(name)?;
-            }
+    /// Deletes keys of the database whose time has come.
+    ///
+    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
+    /// would be met first again, and nothing behind it ever.
+    fn sweep_expired(&mut self, pair: KeyTables, most: usize) -> Result<usize, Failure> {
+        let mut keys = Vec::new();
+        let rows = self.state.rows_of(pair.expiry)?;
+        let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
+        for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
+            let row = row?;
+            let at = super::engine(row.get_at(0))?.to_value();
+            keys.push((at, bytes(super::engine(row.get_at(1))?).to_vec()));
         }
-        Ok(())
+        let done = keys.len();
+        for (at, key) in keys {
+            self.entry_to_change(&key)?;
+            let mut rows = self.state.rows_of(pair.expiry)?;
+            // It went with its key, if that had this time.
+            rows.delete(&[at, Value::Bytes(key)])?;
+        }
+        Ok(done)
     }
 }

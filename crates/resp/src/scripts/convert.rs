@@ -81,7 +81,11 @@ pub(super) fn value_of(
         }
         Reply::Verbatim(text) => string(text.as_bytes()),
         Reply::Large(digits) if is_new => field(lua, "big_number", string(digits.as_bytes())?),
-        Reply::Large(digits) => string(digits.as_bytes()),
+        Reply::Decimal(digits) if is_new => {
+            let number = digits.parse().unwrap_or(f64::NAN);
+            field(lua, "double", Value::Number(number))
+        }
+        Reply::Large(digits) | Reply::Decimal(digits) => string(digits.as_bytes()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::common::{START, SetClock, encode, text::answers};
 use bytes::{Bytes, BytesMut};
 use redis_protocol::resp2::types::BytesFrame;
 use sardonyx::low_level::Committed;
+use sardonyx::rows::ReadRows;
 use sardonyx::{Durability, Error, Options, Shape, Tables, Transaction};
 use sardonyx_base::waiting::{Interrupt, interruptible};
 use sardonyx_resp::{
@@ -251,7 +252,10 @@ impl Long {
             let begun = turn.set_out();
             turn.run(Durability::Durable, |tx| {
                 for name in KEY_TABLES {
-                    tx.rows(name)?.retain(|_| Ok(false))?;
+                    // Those of other databases are there once they have had a key.
+                    if tx.definitions().iter().any(|there| there.name == name) {
+                        tx.rows(name)?.retain(|_| Ok(false))?;
+                    }
                 }
                 let _ = told.send(());
                 let _ = ends.recv();

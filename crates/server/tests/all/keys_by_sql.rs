@@ -43,6 +43,8 @@ const REFUSED: &[&str] = &[
     "CREATE TABLE referring (key bytea PRIMARY KEY REFERENCES kv)",
     "CREATE TABLE referring (key bytea PRIMARY KEY, FOREIGN KEY (key) REFERENCES kv)",
     "DROP INDEX by_id",
+    "CREATE TABLE kv_db3 (x int)",
+    "CREATE TABLE kv_db15_expiry (x int)",
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pending entries that another consumer takes over: `XCLAIM` and `XAUTOCLAIM`.
 
-use super::groups::group_of;
+use super::groups::{group_of, see};
 use super::{entry_reply, id_reply, ids, no_group};
 use crate::command::line::Line;
 use crate::command::words::Words;
@@ -107,7 +107,7 @@ pub(super) fn xclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
             None => continue,
         };
         if !is_seen {
-            data.see_consumer(group.number, consumer)?;
+            see(data, key, &group, consumer)?;
             is_seen = true;
         }
         pending.consumer = consumer.to_vec();
@@ -176,7 +176,7 @@ pub(super) fn xautoclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
             continue;
         }
         if !is_seen {
-            data.see_consumer(group.number, consumer)?;
+            see(data, key, &group, consumer)?;
             is_seen = true;
         }
         let entry = pending.entry;

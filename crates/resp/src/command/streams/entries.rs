@@ -6,6 +6,7 @@ use super::{entry_reply, id_reply};
 use crate::command::line::Line;
 use crate::command::words::Words;
 use crate::data::{Data, EntryId, Fields, Kind, Live, State, Stream};
+use crate::events::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -70,10 +71,15 @@ pub(super) fn xadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failur
     stream.last = id;
     stream.added += 1;
     stream.entry.length += 1;
-    if let Some(trim) = trim {
-        trimming::trim(data, &mut stream, trim)?;
-    }
+    let trimmed = match trim {
+        Some(trim) => trimming::trim(data, &mut stream, trim)?,
+        None => 0,
+    };
     data.keep_stream(key, &stream)?;
+    data.event(STREAM, "xadd", key)?;
+    if trimmed > 0 {
+        data.event(STREAM, "xtrim", key)?;
+    }
     data.note_filled(key);
     Ok(id_reply(id))
 }
@@ -151,6 +157,7 @@ pub(super) fn xdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failur
     }
     if deleted > 0 {
         data.keep_stream(key, &stream)?;
+        data.event(STREAM, "xdel", key)?;
     }
     Ok(Reply::Int(deleted))
 }
@@ -196,5 +203,6 @@ pub(super) fn xsetid(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
     stream.added = added.unwrap_or(stream.added);
     stream.deleted = deleted.unwrap_or(stream.deleted);
     data.keep_stream(key, &stream)?;
+    data.event(STREAM, "xsetid", key)?;
     Ok(Reply::Ok)
 }

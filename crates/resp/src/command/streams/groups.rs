@@ -5,6 +5,7 @@ use crate::command::line::Line;
 use crate::command::subcommands;
 use crate::command::words::{Words, is};
 use crate::data::{Data, EntryId, Group, Live, State, Stream};
+use crate::events::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -65,6 +66,7 @@ pub(super) fn xgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
             return Ok(Reply::Int(0));
         };
         data.delete_group(&group)?;
+        data.event(STREAM, "xgroup-destroy", key)?;
         // Who waits for the group is told.
         data.note_filled(key);
         return Ok(Reply::Int(1));
@@ -81,14 +83,22 @@ pub(super) fn xgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
             };
             group.read = options.read;
             data.keep_group(&group)?;
+            data.event(STREAM, "xgroup-setid", key)?;
             Ok(Reply::Ok)
         }
         word if is(word, "createconsumer") => {
             let is_new = data.create_consumer(group.number, line.part(4))?;
+            if is_new {
+                data.event(STREAM, "xgroup-createconsumer", key)?;
+            }
             Ok(Reply::flag(is_new))
         }
         _ => {
+            let is_there = data.consumer(group.number, line.part(4))?.is_some();
             let pending = data.delete_consumer(group.number, line.part(4))?;
+            if is_there {
+                data.event(STREAM, "xgroup-delconsumer", key)?;
+            }
             Ok(Reply::count(pending))
         }
     }
@@ -127,7 +137,21 @@ fn create(
         ));
     }
     data.create_group(stream.id(), name, last, options.read)?;
+    data.event(STREAM, "xgroup-create", key)?;
     Ok(Reply::Ok)
+}
+
+/// A consumer of a group is seen, and comes if it is not there.
+pub(super) fn see(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    group: &Group,
+    consumer: &[u8],
+) -> Result<(), Failure> {
+    if data.create_consumer(group.number, consumer)? {
+        return data.event(STREAM, "xgroup-createconsumer", key);
+    }
+    data.see_consumer(group.number, consumer)
 }
 
 /// A group of a stream, if both are there.

@@ -4,6 +4,7 @@
 //! `$`, and run again for each key that gets entries ([`line_for`]).
 
 use super::entries::between;
+use super::groups::see;
 use super::{entry_reply, id_reply, ids, no_group};
 use crate::command::line::Line;
 use crate::command::words::Words;
@@ -139,6 +140,12 @@ pub(crate) fn keys(line: &Line) -> Option<Vec<Vec<u8>>> {
     Some(reading.each().map(|(key, _)| key.to_vec()).collect())
 }
 
+/// The numbers of the parts of a command that are keys; `None` if it is none.
+pub(crate) fn key_places(line: &Line) -> Option<std::ops::Range<usize>> {
+    let reading = Reading::of(line).ok()?;
+    Some(reading.first..reading.first + reading.keys)
+}
+
 /// A command that waits, for this key alone. Of a key that it names more than once the first id counts.
 pub(crate) fn line_for(line: &Line, key: &[u8]) -> Line {
     let Ok(reading) = Reading::of(line) else {
@@ -256,11 +263,11 @@ pub(super) fn xreadgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
         };
         let entries = match asked {
             Asked::Pending(after) => {
-                data.see_consumer(own.number, consumer)?;
+                see(data, key, &own, consumer)?;
                 pending(data, &stream, &own, consumer, after, reading.count)?
             }
             Asked::New => {
-                let new = deliver(data, &stream, &mut own, consumer, &reading)?;
+                let new = deliver(data, (key, &stream), &mut own, consumer, &reading)?;
                 match new.is_empty() {
                     true => continue,
                     false => new,
@@ -282,7 +289,7 @@ pub(super) fn xreadgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
 /// Delivers entries to a consumer that the group has not delivered to any.
 fn deliver(
     data: &mut Live<'_, '_>,
-    stream: &Stream,
+    (key, stream): (&[u8], &Stream),
     group: &mut Group,
     consumer: &[u8],
     reading: &Reading<'_>,
@@ -303,7 +310,7 @@ fn deliver(
     if ids.is_empty() {
         return Ok(entries);
     }
-    data.see_consumer(group.number, consumer)?;
+    see(data, key, group, consumer)?;
     let first = data.first_entry(stream)?;
     for id in ids {
         group.read = match group.read {

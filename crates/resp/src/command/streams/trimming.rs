@@ -6,6 +6,7 @@
 use crate::command::line::Line;
 use crate::command::words::Words;
 use crate::data::{EntryId, Live, Stream};
+use crate::events::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -195,6 +196,7 @@ pub(super) fn xtrim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failu
     let deleted = trim(data, &mut stream, wanted)?;
     if deleted > 0 {
         data.keep_stream(key, &stream)?;
+        data.event(STREAM, "xtrim", key)?;
     }
     Ok(Reply::count(deleted))
 }

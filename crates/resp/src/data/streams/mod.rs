@@ -192,18 +192,15 @@ impl Fields {
 impl<S: State> Data<'_, S> {
     /// A stream, if there is one.
     pub fn stream(&mut self, key: &[u8]) -> Result<Option<Stream>, Failure> {
-        let Some(row) = self.row_of(key)? else {
+        let Some(entry) = self.entry_of(key, Kind::Stream)? else {
             return Ok(None);
         };
-        let entry = Entry::of(&row)?;
-        if entry.is_expired(self.now) {
-            return Ok(None);
-        }
-        if entry.kind != Kind::Stream {
-            return Err(Failure::WrongType);
-        }
-        let value = bytes(engine(row.value_at(kv::VALUE))?);
-        Ok(Some(Stream::of(entry, value)))
+        let row = self.row_of(key)?;
+        row.map(|row| {
+            let value = bytes(engine(row.value_at(kv::VALUE))?);
+            Ok(Stream::of(entry, value))
+        })
+        .transpose()
     }
 
     /// Calls `each` with the entries of a stream from one id to another, both included, in their order or against it, until
