@@ -15,9 +15,10 @@ pub(crate) enum Number {
     SortedSetEntries,
     SortedSetValue,
     SparseBytes,
+    StreamEntries,
 }
 
-const NUMBERS: usize = 6;
+const NUMBERS: usize = 7;
 
 /// Their names, with what they are at first, in the order of [`Number`]. A second name is of earlier versions of Redis.
 const NAMES: [(&[&str], i64); NUMBERS] = [
@@ -33,6 +34,7 @@ const NAMES: [(&[&str], i64); NUMBERS] = [
     ),
     (&["zset-max-listpack-value", "zset-max-ziplist-value"], 64),
     (&["hll-sparse-max-bytes"], 3000),
+    (&["stream-node-max-entries"], 100),
 ];
 
 /// The settings that are as they are here, whatever is asked.

@@ -89,6 +89,7 @@ fn encoding<S: State>(
             return Ok(encoding.unwrap_or("raw"));
         }
         Kind::List => return Ok("quicklist"),
+        Kind::Stream => return Ok("stream"),
         Kind::Unknown => return Ok("unknown"),
         Kind::Hash | Kind::Set | Kind::SortedSet if !may_be_small => {}
         Kind::Hash => data.walk(entry, None, |row| {

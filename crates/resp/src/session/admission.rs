@@ -3,7 +3,9 @@
 use super::{Permission, Session};
 use crate::command::line::Line;
 use crate::command::words::is;
-use crate::command::{self, ADMIN, ALONE, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands};
+use crate::command::{
+    self, ADMIN, ALONE, Command, MESSAGES, NO_KEYS, OPEN, WRITE, popping, subcommands,
+};
 use crate::failure::Failure;
 use crate::reply::Reply;
 

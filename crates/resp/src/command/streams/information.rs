@@ -2,7 +2,7 @@
 
 use super::entries::between;
 use super::reading::{entries_up_to, has_deleted};
-use super::trimming::{NODE, first_node};
+use super::trimming::{first_node, node};
 use super::{id_reply, no_group_of, wrong_words};
 use crate::command::line::Line;
 use crate::command::subcommands;
@@ -55,8 +55,9 @@ fn of_stream<S: State>(
     }
     let first = data.first_entry(stream)?;
     // As a Redis of the usual settings would have them.
-    let behind = stream.length() - first_node(stream);
-    let nodes = u64::from(stream.length() > 0) + behind.div_ceil(NODE);
+    let node = node(data);
+    let behind = stream.length() - first_node(stream, node);
+    let nodes = u64::from(stream.length() > 0) + behind.div_ceil(node);
     let mut facts = vec![
         (Reply::Text("length"), Reply::count(stream.length())),
         (Reply::Text("radix-tree-keys"), Reply::count(nodes)),

@@ -1,20 +1,22 @@
 //! The oldest entries of a stream that are deleted: those beyond a length, or before an id.
 //!
 //! Redis keeps entries in nodes, each of so many, and deletes whole nodes where `~` says that about will do. Here entries
-//! are rows. So that about as many are deleted at once as there, `~` deletes them by that number, too.
+//! are rows. So that about as many are deleted at once as there, `~` deletes them by that number, too, which is the setting
+//! `stream-node-max-entries`.
 
 use crate::command::line::Line;
 use crate::command::words::Words;
-use crate::data::{EntryId, Live, Stream};
+use crate::data::{Data, EntryId, Live, State, Stream};
 use crate::events::STREAM;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
+use crate::settings::Number;
 
-/// Entries of a node.
-pub(super) const NODE: u64 = 100;
 /// The most nodes that are deleted at once where `~` says so, and no `LIMIT`.
 const NODES_MAX: u64 = 100;
+/// The most entries.
+const LIMIT_MAX: u64 = 1_000_000;
 
 const NOT_ABOUT: Failure =
     Failure::Told("ERR syntax error, LIMIT cannot be used without the special ~ option");
@@ -32,8 +34,10 @@ enum Bound {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Trim {
     bound: Bound,
-    /// Whole nodes only, and at most so many entries, which 0 does not bound.
-    about: Option<u64>,
+    /// Whole nodes only.
+    is_about: bool,
+    /// At most so many entries then, which 0 does not bound; `None` if it is not said.
+    limit: Option<u64>,
 }
 
 /// The words of `XADD` and `XTRIM` that say what is deleted, as they are read.
@@ -99,26 +103,33 @@ impl TrimWords {
         if self.limit.is_some() && !is_about {
             return Err(NOT_ABOUT);
         }
-        let limit = self.limit.unwrap_or(NODES_MAX * NODE);
         Ok(Some(Trim {
             bound,
-            about: is_about.then_some(limit),
+            is_about,
+            limit: self.limit,
         }))
     }
 }
 
+/// How many entries a node has.
+pub(super) fn node<S: State>(data: &Data<'_, S>) -> u64 {
+    let entries = data.shared.settings.number(Number::StreamEntries);
+    // 0 does not bound them.
+    if entries == 0 { u64::MAX } else { entries }
+}
+
 /// How many entries the first node has left.
-pub(super) fn first_node(stream: &Stream) -> u64 {
+pub(super) fn first_node(stream: &Stream, node: u64) -> u64 {
     let gone = stream.added.saturating_sub(stream.length());
-    (NODE - gone % NODE).min(stream.length())
+    (node - gone % node).min(stream.length())
 }
 
 /// How many entries are in whole nodes, of at most so many.
-fn in_whole_nodes(stream: &Stream, most: u64, limit: u64) -> u64 {
-    let (mut deleted, mut node) = (0, first_node(stream));
-    while node > 0 && deleted + node <= most && (limit == 0 || deleted + node <= limit) {
-        deleted += node;
-        node = NODE.min(stream.length() - deleted);
+fn in_whole_nodes(stream: &Stream, node: u64, most: u64, limit: u64) -> u64 {
+    let (mut deleted, mut next) = (0, first_node(stream, node));
+    while next > 0 && deleted + next <= most && (limit == 0 || deleted + next <= limit) {
+        deleted += next;
+        next = node.min(stream.length() - deleted);
     }
     deleted
 }
@@ -131,11 +142,14 @@ pub(super) fn trim(
 ) -> Result<u64, Failure> {
     let all = (EntryId::MIN, EntryId::MAX);
     let mut entries = Vec::new();
+    let node = node(data);
+    let limit = NODES_MAX.saturating_mul(node).min(LIMIT_MAX);
+    let about = trim.is_about.then(|| trim.limit.unwrap_or(limit));
     let most = match trim.bound {
         Bound::Length(length) => {
             let most = stream.length().saturating_sub(length);
-            let most = match trim.about {
-                Some(limit) => in_whole_nodes(stream, most, limit),
+            let most = match about {
+                Some(limit) => in_whole_nodes(stream, node, most, limit),
                 None => most,
             };
             if most > 0 {
@@ -148,7 +162,7 @@ pub(super) fn trim(
         }
         Bound::Id(first) => {
             // More than the limit are not deleted.
-            let enough = trim.about.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
+            let enough = about.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
             data.walk_entries(stream.id(), all, false, &mut |id, _| {
                 let goes = id < first && (entries.len() as u64) < enough;
                 if goes {
@@ -157,8 +171,8 @@ pub(super) fn trim(
                 goes
             })?;
             let most = entries.len() as u64;
-            match trim.about {
-                Some(limit) => in_whole_nodes(stream, most, limit),
+            match about {
+                Some(limit) => in_whole_nodes(stream, node, most, limit),
                 None => most,
             }
         }
