@@ -174,6 +174,11 @@ impl Client {
         self.known().1.waits = waits;
     }
 
+    /// Whether it waits: for elements, or for the end of a pause.
+    pub fn is_waiting(&self) -> bool {
+        self.known().1.waits
+    }
+
     /// It says something else of itself.
     pub fn rename(&self, change: impl FnOnce(&mut Identity)) {
         change(&mut self.known().0);

@@ -294,4 +294,23 @@ mod tests {
             assert_eq!(HyperLogLog::read(text).err(), Some(wrong), "{text:?}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_stands_behind_a_header_is_refused_or_kept(
+            is_sparse: bool,
+            registers in proptest::collection::vec(proptest::num::u8::ANY, 0..400),
+        ) {
+            let header = HyperLogLog::new().text(3000)[..HEADER_BYTES].to_vec();
+            let mut text = [header, registers].concat();
+            text[MAGIC.len()] = u8::from(is_sparse);
+            // A run of zeroes behind it makes many of them whole.
+            for more in [&[][..], &[0x7f, 0xff], &[0x7e, 0x00]] {
+                let text = [&text[..], more].concat();
+                if let Ok(read) = HyperLogLog::read(&text) {
+                    proptest::prop_assert_eq!(HyperLogLog::read(&read.text(3000)), Ok(read));
+                }
+            }
+        }
+    }
 }

@@ -128,7 +128,7 @@ fn geoadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
             () => break,
         }
     }
-    if words.left() % 3 != 0 || only_new && only_there {
+    if !words.left().is_multiple_of(3) || only_new && only_there {
         return Err(Failure::Syntax);
     }
     let places = words.place();

@@ -177,6 +177,11 @@ fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
     found.map(|(_, subcommands)| *subcommands)
 }
 
+/// Whether a command is one by its subcommands.
+pub(crate) fn has_any(command: &Command) -> bool {
+    subcommands(command).is_some()
+}
+
 /// Refuses a subcommand that is not there, and one with another number of parts.
 pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
     /// So much of a name is shown.

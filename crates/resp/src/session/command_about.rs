@@ -3,8 +3,8 @@
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
 use crate::command::{
-    self, ADMIN, ALONE, BLOCKING, CALLS, Command, FAST, MESSAGES, MORE, NO_SCRIPT, OPEN, READ,
-    WRITE, subcommands,
+    self, ADMIN, ALONE, BLOCKING, CALLS, Command, FAST, MESSAGES, MORE, NO_KEYS, NO_SCRIPT, OPEN,
+    READ, WRITE, subcommands,
 };
 use crate::failure::Failure;
 use crate::pattern::matches;
@@ -224,8 +224,19 @@ fn key_flags(
 
 /// The categories of a command, by which rights are given in Redis.
 fn categories(group: &str, command: &Command) -> Vec<&'static str> {
+    if subcommands::has_any(command) {
+        // Its subcommands have them.
+        return vec!["slow"];
+    }
     let mut categories = Vec::new();
     let of_group = match group {
+        "generic" if command.name == "hscan" => Some("hash"),
+        "generic" if command.name == "sscan" => Some("set"),
+        "generic" if command.name == "zscan" => Some("sortedset"),
+        "generic" if command.name.starts_with("sort") => {
+            categories.extend(["set", "sortedset"]);
+            Some("list")
+        }
         "generic" => Some("keyspace"),
         "string" => Some("string"),
         "bitmap" => Some("bitmap"),
@@ -240,12 +251,13 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
         _ => match command.name {
             "multi" | "exec" | "discard" | "watch" | "unwatch" => Some("transaction"),
             "ping" | "echo" | "quit" | "reset" | "hello" | "auth" | "select" | "client"
-            | "command" => Some("connection"),
+            | "command" | "wait" => Some("connection"),
             _ => None,
         },
     };
     categories.extend(of_group);
-    let is_dangerous = command.is(ADMIN)
+    let is_admin = command.is(ADMIN) || command.name == "lastsave";
+    let is_dangerous = is_admin
         || matches!(
             command.name,
             "flushdb" | "flushall" | "keys" | "swapdb" | "sort" | "sort_ro" | "info" | "restore"
@@ -258,7 +270,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
         (command.is(READ) && group != "scripting", "read"),
         (command.is(MESSAGES), "pubsub"),
         (command.is(BLOCKING), "blocking"),
-        (command.is(ADMIN), "admin"),
+        (is_admin, "admin"),
         (is_dangerous, "dangerous"),
         (command.is(FAST), "fast"),
         (!command.is(FAST), "slow"),
@@ -283,11 +295,21 @@ fn described(group: &str, command: &Command) -> Reply {
         (NO_SCRIPT, "noscript"),
         (BLOCKING, "blocking"),
     ];
-    let flags = words.iter().filter(|(flag, _)| command.is(*flag));
+    let hidden = match () {
+        // Its subcommands have them.
+        () if subcommands::has_any(command) => u16::MAX,
+        // What they write is known when they run.
+        () if group == "scripting" => WRITE | MORE,
+        () => 0,
+    };
+    let flags = words.iter().filter(|(flag, _)| command.is(flag & !hidden));
     let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();
     let categories = categories(group, command).into_iter();
     let categories = categories.map(|name| Reply::Status(format!("@{name}")));
-    let (first, last, step) = command.keys;
+    let (first, last, step) = match subcommands::has_any(command) {
+        true => NO_KEYS,
+        false => command.keys,
+    };
     let places = [first, last, step].map(|place| Reply::Int(place.into()));
     let [first, last, step] = places;
     Reply::Array(vec![

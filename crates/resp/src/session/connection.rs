@@ -30,7 +30,7 @@ const fn watch() -> Command {
     let command = of_session(
         "watch",
         -2,
-        FAST,
+        FAST | NO_SCRIPT,
         "Has EXEC done only if keys have not changed",
     );
     Command {
@@ -42,27 +42,47 @@ const fn watch() -> Command {
 pub(crate) const COMMANDS: &[Command] = &[
     of_session("ping", -1, FAST, "Answers"),
     of_session("echo", 2, FAST, "Returns what was sent"),
-    of_session("quit", -1, FAST | OPEN, "Ends the connection"),
-    of_session("reset", 1, FAST | OPEN, "Makes the connection a new one"),
+    of_session("quit", -1, FAST | OPEN | NO_SCRIPT, "Ends the connection"),
+    of_session(
+        "reset",
+        1,
+        FAST | OPEN | NO_SCRIPT,
+        "Makes the connection a new one",
+    ),
     of_session(
         "hello",
         -1,
-        FAST | OPEN,
+        FAST | OPEN | NO_SCRIPT,
         "Says which version of the protocol the client speaks",
     ),
-    of_session("auth", -2, FAST | OPEN, "Says who the client is"),
+    of_session(
+        "auth",
+        -2,
+        FAST | OPEN | NO_SCRIPT,
+        "Says who the client is",
+    ),
     of_session("select", 2, FAST, "Goes to another database"),
     of_session("client", -2, 0, "Says something of the connection"),
-    of_session("multi", 1, FAST, "Begins a transaction"),
+    of_session("multi", 1, FAST | NO_SCRIPT, "Begins a transaction"),
     of_session(
         "exec",
         1,
-        0,
+        NO_SCRIPT,
         "Runs the commands since MULTI as a transaction",
     ),
-    of_session("discard", 1, FAST, "Forgets the commands since MULTI"),
+    of_session(
+        "discard",
+        1,
+        FAST | NO_SCRIPT,
+        "Forgets the commands since MULTI",
+    ),
     watch(),
-    of_session("unwatch", 1, FAST, "Has EXEC done whatever changed"),
+    of_session(
+        "unwatch",
+        1,
+        FAST | NO_SCRIPT,
+        "Has EXEC done whatever changed",
+    ),
     of_session("command", -1, 0, "Says what commands there are"),
     of_session("info", -1, 0, "Says how the server is"),
     of_session("config", -2, ADMIN, "Says how the server is set"),
@@ -76,14 +96,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     of_session(
         "save",
         1,
-        ADMIN | ALONE,
+        ADMIN | ALONE | NO_SCRIPT,
         "Begins a checkpoint; everything is durable anyway",
     ),
-    of_session("bgsave", -1, ADMIN, "Begins a checkpoint"),
+    of_session("bgsave", -1, ADMIN | NO_SCRIPT, "Begins a checkpoint"),
     of_session(
         "wait",
         3,
-        0,
+        NO_SCRIPT,
         "Returns how many replicas have what was written: 0",
     ),
     of_session(
@@ -101,7 +121,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     of_session("slowlog", -2, ADMIN, "Says which commands took long"),
     of_session("latency", -2, ADMIN, "Refused: see the server's metrics"),
-    of_session("debug", -2, ADMIN, "Refused"),
+    of_session("debug", -2, ADMIN | NO_SCRIPT, "Refused"),
 ];
 
 impl Session {

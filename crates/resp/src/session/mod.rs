@@ -50,6 +50,7 @@ use queue::Queue;
 use sardonyx_base::memory::Share;
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Whether a connection goes on after a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +200,7 @@ impl Session {
                 Ok(Some(line)) => {
                     if self.is_paused(&line) {
                         self.held = Some(line);
+                        self.client.waits(true);
                         break;
                     }
                     bytes += line.bytes();
@@ -315,8 +317,11 @@ impl Session {
                     if command.name == "quit" {
                         self.end = Continue::Close;
                     }
+                    let began = Instant::now();
                     let plan = self.of_connection(command, &line, now, &mut requests);
-                    plan.await
+                    let plan = plan.await;
+                    self.note_slow(command, &line, began);
+                    plan
                 }
             };
             let version = self.is_answered().then_some(self.version);

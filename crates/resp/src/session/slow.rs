@@ -1,13 +1,15 @@
 //! `SLOWLOG`: which commands took long.
 
 use super::Session;
+use super::monitor::hides_from;
 use crate::command::line::Line;
-use crate::command::subcommands;
 use crate::command::words::is;
+use crate::command::{Command, subcommands};
 use crate::failure::Failure;
 use crate::number::parse_integer;
 use crate::reply::Reply;
-use crate::slow::Entry;
+use crate::slow::{Entry, SLOWER_THAN};
+use std::time::Instant;
 
 /// So many entries are said, unless more are asked for.
 const SAID: usize = 10;
@@ -43,6 +45,25 @@ impl Session {
                 Ok(Reply::Array(log.newest(count).iter().map(said).collect()))
             }
             _ => Ok(subcommands::help("slowlog")),
+        }
+    }
+
+    /// Notes a command of the connection that took long, if those that are fast are to be kept.
+    pub(super) fn note_slow(&self, command: &Command, line: &Line, began: Instant) {
+        let slower_than = self.keyspace.shared().slow.slower_than();
+        if !(0..SLOWER_THAN).contains(&slower_than) || command.name == "exec" {
+            return;
+        }
+        let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        if micros >= slower_than {
+            let parts = line.parts(0).enumerate();
+            let secret = hides_from(command, line).unwrap_or(usize::MAX);
+            let parts = parts.map(|(place, part)| match place < secret {
+                true => part,
+                false => b"(redacted)",
+            });
+            let line = Line::of(&parts.collect::<Vec<_>>());
+            self.pending.keep_slow(vec![(line, micros)]);
         }
     }
 
