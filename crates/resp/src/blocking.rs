@@ -1,4 +1,4 @@
-//! Clients that wait for elements: which wait for which keys, in the order in which they began.
+//! Clients that wait for elements, or for entries of streams: which wait for which keys, in the order in which they began.
 //!
 //! [`Blocked`] is a machine without clocks or sockets. A command that found nothing waits ([`Blocked::wait`]), and is run
 //! again in the transaction that fills one of its keys, on behalf of its client: clients are served in FIFO order, and no
@@ -11,9 +11,9 @@
 //! transaction is then undone. Only the thread that removes a client answers it. A session takes the answer of the place that
 //! the message names, and no other.
 
-use crate::channels::served;
-use crate::command::Command;
+use crate::channels::{Messages, served};
 use crate::command::line::Line;
+use crate::command::{Command, streams};
 use crate::data::{Kind, Live, Room};
 use crate::failure::Failure;
 use crate::pending::Pending;
@@ -40,7 +40,7 @@ struct Waiting {
     /// By their sessions.
     clients: HashMap<u64, Client>,
     /// The clients that wait for each key, by their numbers in the order in which they began.
-    keys: HashMap<Vec<u8>, BTreeMap<u64, u64>>,
+    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, u64>>,
     next: u64,
 }
 
@@ -60,6 +60,8 @@ struct Client {
 #[derive(Debug)]
 pub(crate) struct WaitingCall {
     pub command: &'static Command,
+    /// The database of its keys.
+    pub database: u8,
     pub line: Line,
     pub keys: Vec<Vec<u8>>,
     /// The most bytes of its answer.
@@ -79,8 +81,20 @@ impl WaitingCall {
                 let parts = [name, b"0", b"1", key].into_iter().chain(behind);
                 Line::of(&parts.collect::<Vec<_>>())
             }
+            "xread" | "xreadgroup" => streams::line_for(&self.line, key),
             _ => Line::of(&[name, key, b"0"]),
         }
+    }
+
+    /// Whether it matters to the command what a key has now: a reader of a group is told, too, that there is no stream.
+    fn is_concerned(&self, kind: Option<Kind>) -> bool {
+        let wanted = match self.command.name {
+            "xreadgroup" => return true,
+            "xread" => Kind::Stream,
+            "bzpopmin" | "bzpopmax" | "bzmpop" => Kind::SortedSet,
+            _ => Kind::List,
+        };
+        kind == Some(wanted)
     }
 }
 
@@ -172,14 +186,12 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The client's session.
-    pub fn session(&self) -> u64 {
-        self.session
-    }
-
-    /// The number of the place at which the client waits.
-    pub fn place(&self) -> u64 {
-        self.at
+    /// The same; adds what the client's session is told, if it is there.
+    pub fn answer(self, served: Served, messages: &mut Messages) {
+        let (session, place) = (self.session, self.at);
+        if self.serve(served) {
+            messages.add_served(session, place);
+        }
     }
 
     /// The transaction commits: the client waits no more, and has its answer. False if its connection was closed meanwhile.
@@ -245,10 +257,16 @@ impl Blocked {
         }
     }
 
+    /// How many clients wait.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
     /// Whether no client waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.count.load(Ordering::Acquire) == 0
+        self.count() == 0
     }
 
     /// A client waits behind those that wait already.
@@ -257,7 +275,8 @@ impl Blocked {
         let number = waiting.next;
         waiting.next += 1;
         for key in &call.keys {
-            let clients = waiting.keys.entry(key.clone()).or_default();
+            let key = (call.database, key.clone());
+            let clients = waiting.keys.entry(key).or_default();
             clients.insert(number, place.session);
         }
         let client = Client {
@@ -272,16 +291,34 @@ impl Blocked {
         self.count.store(waiting.clients.len(), Ordering::Release);
     }
 
-    /// Claims the first client from a number on that waits for a key, and is there to be served. Returns the number behind
-    /// its own, too.
-    pub fn claim(self: &Arc<Self>, key: &[u8], from: u64) -> Option<(Claim, u64)> {
+    /// The keys of a database for which clients wait.
+    pub fn keys_of(&self, database: u8) -> Vec<Vec<u8>> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let waiting = self.locked();
+        let keys = waiting.keys.keys().filter(|(of, _)| *of == database);
+        let mut keys: Vec<Vec<u8>> = keys.map(|(_, key)| key.clone()).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Claims the first client from a number on that waits for a key, is concerned by what the key has now, and is there to be
+    /// served. Returns the number behind its own, too.
+    pub fn claim(
+        self: &Arc<Self>,
+        key: &(u8, Vec<u8>),
+        kind: Option<Kind>,
+        from: u64,
+    ) -> Option<(Claim, u64)> {
         let mut waiting = self.locked();
         let Waiting { clients, keys, .. } = &mut *waiting;
         for (number, session) in keys.get(key)?.range(from..) {
             let Some(client) = clients.get_mut(session) else {
                 continue;
             };
-            if client.is_claimed || client.place.strong_count() == 0 {
+            let is_there = client.place.strong_count() > 0;
+            if client.is_claimed || !is_there || !client.call.is_concerned(kind) {
                 continue;
             }
             client.is_claimed = true;
@@ -345,10 +382,11 @@ impl Blocked {
         waiting.client(session, at)?;
         let client = waiting.clients.remove(&session)?;
         for key in &client.call.keys {
-            if let Some(clients) = waiting.keys.get_mut(key) {
+            let key = (client.call.database, key.clone());
+            if let Some(clients) = waiting.keys.get_mut(&key) {
                 clients.remove(&client.number);
                 if clients.is_empty() {
-                    waiting.keys.remove(key);
+                    waiting.keys.remove(&key);
                 }
             }
         }
@@ -369,8 +407,8 @@ impl std::fmt::Debug for Blocked {
     }
 }
 
-/// Runs the commands that wait for lists and sorted sets that came in this transaction: those of each key in the order in
-/// which their clients began to wait. What they move may let others come.
+/// Runs the commands that wait for keys that came, or changed, in this transaction: those of each key in the order in which
+/// their clients began to wait. What they move may let others come.
 ///
 /// # Errors
 /// What undoes the transaction.
@@ -380,12 +418,15 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     let mut at = 0;
     while let Some(key) = data.filled.get(at).cloned() {
         at += 1;
+        data.select(key.0);
         let mut from = 0;
-        while data.entry(&key)?.is_some()
-            && let Some((claim, behind)) = shared.blocked.claim(&key, from)
-        {
+        loop {
+            let kind = data.entry(&key.1)?.map(|entry| entry.kind);
+            let Some((claim, behind)) = shared.blocked.claim(&key, kind, from) else {
+                break;
+            };
             from = behind;
-            if let Some(served) = run(data, &key, &claim.call)? {
+            if let Some(served) = run(data, &key.1, &claim.call)? {
                 data.served.push((claim, served));
             }
         }
@@ -400,6 +441,11 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     let Some(run) = call.command.run else {
         return Ok(None);
     };
+    if call.command.name == "xreadgroup"
+        && let Some(gone) = streams::gone(data, key, &call.line)?
+    {
+        return Ok(Some(Reply::Error(gone.to_string()).into()));
+    }
     data.room
         .renew(call.answer_bytes_max, call.pending.memory());
     let (mark, filled) = (data.state.mark(), data.filled.len());
@@ -409,27 +455,15 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     if reply.as_ref().is_err_and(Failure::undoes) {
         data.state.return_to(mark)?;
         data.filled.truncate(filled);
+        // Tables that were made are not there any more.
+        data.select(call.database);
     }
     data.state.release(mark)?;
     match reply {
         Ok(Reply::Null | Reply::NullArray) => Ok(None),
         Ok(reply) => Ok(Some(Served { reply, memory })),
-        Err(Failure::WrongType) if waits_for_another_kind(data, key, call)? => Ok(None),
         Err(failure) => Ok(Some(Reply::Error(failure.to_string()).into())),
     }
-}
-
-/// Whether what came is not what a command takes elements from.
-fn waits_for_another_kind(
-    data: &mut Live<'_, '_>,
-    key: &[u8],
-    call: &WaitingCall,
-) -> Result<bool, Failure> {
-    let wanted = match call.command.name.starts_with("bz") {
-        true => Kind::SortedSet,
-        false => Kind::List,
-    };
-    Ok(data.entry(key)?.is_none_or(|entry| entry.kind != wanted))
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ const EACH_BYTES: usize = 256;
 
 /// The first byte of the name to which a session that waits listens.
 const SERVED: u8 = b'w';
+/// The name to which sessions listen that are shown what all clients do.
+const MONITOR: &[u8] = b"m";
 
 /// What a client listens to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +57,22 @@ impl Kind {
         let kind = Kind::ALL.into_iter().find(|kind| kind.mark() == *mark)?;
         Some((kind, name))
     }
+}
+
+/// The hub's channel of sessions that are shown what all clients do.
+pub(crate) fn monitor_address() -> Arc<[u8]> {
+    MONITOR.into()
+}
+
+/// What such sessions are shown.
+pub(crate) fn shown(text: Vec<u8>) -> Arc<Message> {
+    Arc::new(Message {
+        channel: MONITOR.into(),
+        matched: None,
+        payload: text.into(),
+        process: 0,
+        is_owed: false,
+    })
 }
 
 /// The hub's channel of a session that waits for elements: it is told there that it was served.
@@ -175,6 +193,10 @@ fn matching_in(
 /// A message as its listener is told.
 pub(crate) fn told(message: &Message) -> Option<Reply> {
     let bulk = |bytes: &[u8]| Reply::Bulk(bytes.to_vec());
+    if &message.channel[..] == MONITOR {
+        let text = String::from_utf8_lossy(&message.payload);
+        return Some(Reply::Status(text.into_owned()));
+    }
     let (kind, name) = Kind::of(&message.channel)?;
     let mut parts = match kind {
         Kind::Channel => vec![Reply::Text("message"), bulk(name)],

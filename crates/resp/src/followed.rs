@@ -5,6 +5,7 @@
 //! goes with them, such as where a `SCAN` stands, is of the tables with these numbers.
 
 use crate::data::Numbers;
+use crate::data::databases::{Counts, counts};
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::{Commands, Outcomes, Request};
@@ -77,14 +78,14 @@ impl FollowedKeys {
         }
     }
 
-    /// The number of keys.
+    /// The numbers of keys.
     ///
     /// # Errors
     /// There is no state, or it has no keys.
-    pub fn count(&self) -> Result<u64, Failure> {
+    pub fn counts(&self) -> Result<Vec<Counts>, Failure> {
         let (committed, commands) = self.reach()?;
         let space = committed.snapshot.space();
-        Ok(space.rows_of(commands.shared().numbers.kv)?.count())
+        counts(&commands.shared().databases, &&**space)
     }
 }
 

@@ -2,19 +2,23 @@
 
 use crate::blocking::Blocked;
 use crate::channels::{Messages, Sending, posting};
+use crate::clients::Clients;
 use crate::cursors::Cursors;
-use crate::data::tables::{NAMES, PRIMARY};
+use crate::data::databases::{Counts, Databases, PAIRS, counts};
+use crate::data::tables::{BY_ID, BY_NUMBER, ELEMENTS, PRIMARY};
 use crate::data::{Data, Numbers, Places, Room};
 use crate::failure::Failure;
 use crate::followed::{FollowedKeys, TakesState};
 use crate::reply::Reply;
 use crate::request::{Answer, Commands, Outcomes, Request};
+use crate::settings::Settings;
+use crate::slow::SlowLog;
 use sardonyx::low_level::{Begun, Reached, Turn};
 use sardonyx::procedures::{BatchTicket, Registered};
+use sardonyx::rows::ReadRows;
 use sardonyx::schema::ValueRef;
 use sardonyx::{Error, Tables, Ticket, Transaction};
 use sardonyx_base::channels::{Inbox, Posting};
-use sardonyx_base::random::Random;
 use sardonyx_base::waiting;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -32,7 +36,7 @@ pub(crate) struct Function {
     pub only_reads: bool,
 }
 
-/// A database as Redis' clients see it: strings, hashes, sets, sorted sets and lists under keys, which stand in tables
+/// A database as Redis' clients see it: strings, hashes, sets, sorted sets, lists and streams under keys, which stand in tables
 /// that SQL shows, too. Share it in an `Arc`; each connection has a [`Session`](crate::Session) of it.
 ///
 /// Several parts of a program may open it, each for itself: as long as one is open, the next is the same, with the functions
@@ -63,12 +67,19 @@ struct Own {
 /// The state that the commands of all sessions share.
 pub(crate) struct Shared {
     pub numbers: Numbers,
+    /// Where the keys of each database stand.
+    pub databases: Databases,
     /// Of the newest key.
     ids: AtomicU64,
     functions: RwLock<HashMap<Vec<u8>, Function>>,
     pub cursors: Mutex<Cursors>,
     pub hashes: RandomState,
     pub places: Places,
+    /// Who is connected.
+    pub clients: Arc<Clients>,
+    /// Commands that took long.
+    pub slow: SlowLog,
+    pub settings: Settings,
     /// Who waits for elements.
     pub blocked: Arc<Blocked>,
     /// Where messages are posted, and who listens.
@@ -87,11 +98,15 @@ impl Shared {
         let posting = posting(tables);
         Shared {
             numbers,
+            databases: Databases::new(),
             ids: AtomicU64::new(0),
             functions: RwLock::default(),
             cursors: Mutex::default(),
             hashes: RandomState::new(),
             places: Places::new(),
+            clients: Arc::default(),
+            slow: SlowLog::default(),
+            settings: Settings::default(),
             blocked: Arc::new(Blocked::new(posting.clone())),
             posting,
             #[cfg(feature = "lua")]
@@ -106,11 +121,6 @@ impl Shared {
     pub fn next_id(&self) -> u64 {
         // Only who holds the tables takes one.
         self.ids.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    /// The newest key's id.
-    pub fn newest_id(&self) -> u64 {
-        self.ids.load(Ordering::Relaxed)
     }
 
     /// The functions' names, in their order.
@@ -227,31 +237,33 @@ impl Keyspace {
             return Ok(0);
         };
         let body = |tx: &mut Transaction<'_>| {
-            let random = Random::new(0);
-            // It answers nothing.
-            let room = Room::new(0);
-            let mut data = Data {
-                state: tx,
-                shared: &self.shared,
-                now,
-                random,
-                room: &room,
-                caller: None,
-                beside: None,
-                committed: Vec::new(),
-                messages: Messages::default(),
-                filled: Vec::new(),
-                served: Vec::new(),
-            };
-            data.sweep(most).map_err(|failure| match failure {
+            // It answers nothing, but clients that wait for a stream that goes.
+            let (room, room_of_served) = (Room::new(0), Room::new(0));
+            let mut data = Data::new(tx, &self.shared, (now, 0), &room, 0);
+            let swept = data.sweep(most);
+            let swept = swept.and_then(|swept| {
+                crate::blocking::serve(&mut data, &room_of_served)?;
+                Ok((swept, std::mem::take(&mut data.served)))
+            });
+            let swept = swept.map_err(|failure| match failure {
                 Failure::Engine(error) => error,
                 other => Error::other(other),
-            })
+            })?;
+            // It is found out when they are durable.
+            drop(data.messages.post(&self.shared.posting));
+            Ok(swept)
         };
-        tables
+        let (swept, served) = tables
             .transaction()
             .durability(sardonyx::Durability::Deferred)
-            .run(body)
+            .run(body)?;
+        let mut messages = Messages::default();
+        for (claim, served) in served {
+            claim.answer(served, &mut messages);
+        }
+        // They are told that a time has come, which no failure takes back.
+        messages.post(&self.shared.posting).durable_alone();
+        Ok(swept)
     }
 
     /// The database; `None` if another program has it.
@@ -268,18 +280,16 @@ impl Keyspace {
     }
 
     /// How many keys there are, without waiting for a long transaction.
-    pub(crate) fn count(&self) -> Result<u64, Failure> {
+    pub(crate) fn counts(&self) -> Result<Vec<Counts>, Failure> {
         let own = match &self.store {
             Store::Own(own) => own,
-            Store::Followed(keys) => return keys.count(),
+            Store::Followed(keys) => return keys.counts(),
         };
-        Ok(match own.tables.reach(None)? {
-            Reached::Turn(turn) => turn.view().rows_of(self.shared.numbers.kv)?.count(),
-            Reached::Committed(committed) => {
-                let space = committed.snapshot.space();
-                space.rows_of(self.shared.numbers.kv)?.count()
-            }
-        })
+        let databases = &self.shared.databases;
+        match own.tables.reach(None)? {
+            Reached::Turn(turn) => counts(databases, &turn.view()),
+            Reached::Committed(committed) => counts(databases, &&**committed.snapshot.space()),
+        }
     }
 
     /// Answers requests, when all of it is durable. Those that only read wait for no long transaction.
@@ -425,15 +435,20 @@ impl Own {
 /// The greatest id that any row has.
 fn newest_id(tx: &mut Transaction<'_>) -> Result<u64, Error> {
     let mut newest = 0;
-    for table in NAMES {
-        let index = match table {
-            "kv" => crate::data::tables::BY_ID,
-            "kv_expiry" => continue,
-            _ => PRIMARY,
-        };
+    let there: Vec<&str> = {
+        let named = |name: &str| tx.definitions().iter().any(|there| there.name == name);
+        let keys = PAIRS.into_iter().map(|[kv, _]| kv);
+        keys.filter(|kv| named(kv)).collect()
+    };
+    let keys = there.into_iter().map(|kv| (kv, BY_ID, "id"));
+    let elements = ELEMENTS.map(|table| match table {
+        "kv_group" => (table, BY_NUMBER, "number"),
+        table => (table, PRIMARY, "id"),
+    });
+    for (table, index, column) in keys.chain(elements) {
         let rows = tx.rows(table)?;
         if let Some(row) = rows.index(index)?.all()?.next_back()
-            && let ValueRef::Int(id) = row?.get("id")?
+            && let ValueRef::Int(id) = row?.get(column)?
         {
             newest = newest.max(id as u64);
         }

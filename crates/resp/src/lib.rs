@@ -37,12 +37,16 @@
 
 mod blocking;
 mod channels;
+mod clients;
 mod command;
 mod cursors;
 mod data;
+mod events;
 mod failure;
 mod followed;
 mod functions;
+mod geohash;
+mod hyperloglog;
 mod keyspace;
 mod number;
 mod pattern;
@@ -52,9 +56,11 @@ mod request;
 #[cfg(feature = "lua")]
 mod scripts;
 mod session;
+mod settings;
+mod slow;
 
 pub use command::line::{Line, PART_BYTES_MAX, PARTS_MAX, ProtocolError};
-pub use data::{KEY_BYTES_MAX, tables::NAMES as KEY_TABLES};
+pub use data::{KEY_BYTES_MAX, databases::KEY_TABLES};
 pub use failure::Failure;
 pub use followed::TakesState;
 pub use functions::{Called, FunctionCall, Functions, Listed, Within};

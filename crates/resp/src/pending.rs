@@ -3,10 +3,11 @@
 //! A client that asks for many large values and does not read must not take all memory there is. So a flight whose answers
 //! are large is answered in parts ([`Pending::is_full`]), and the answers of all sessions share one bound.
 
+use crate::command::line::Line;
 use crate::data::Room;
 use crate::failure::Failure;
 use sardonyx_base::memory::{Budget, Share};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Answers, and commands that wait, up to so many bytes are not counted among those of all sessions.
@@ -22,6 +23,9 @@ pub(crate) struct Pending {
     bytes: AtomicUsize,
     budget: Arc<Budget>,
     share: Mutex<Share>,
+    /// Commands that took long, with how many microseconds.
+    slow: Mutex<Vec<(Line, i64)>>,
+    has_slow: AtomicBool,
 }
 
 impl Pending {
@@ -31,6 +35,8 @@ impl Pending {
             bytes: AtomicUsize::new(0),
             share: Mutex::new(Share::of(budget.clone())),
             budget,
+            slow: Mutex::default(),
+            has_slow: AtomicBool::new(false),
         }
     }
 
@@ -92,6 +98,25 @@ impl Pending {
         }
         self.bytes.store(all, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Commands took long.
+    #[cold]
+    pub fn keep_slow(&self, slow: Vec<(Line, i64)>) {
+        let mut own = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        own.extend(slow);
+        self.has_slow.store(true, Ordering::Release);
+    }
+
+    /// Those that did since this was asked last, if any.
+    #[inline]
+    pub fn take_slow(&self) -> Option<Vec<(Line, i64)>> {
+        if !self.has_slow.load(Ordering::Acquire) {
+            return None;
+        }
+        self.has_slow.store(false, Ordering::Relaxed);
+        let mut own = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(std::mem::take(&mut *own))
     }
 
     /// All answers were sent.

@@ -42,6 +42,8 @@ pub enum Reply {
     Large(String),
     /// A float; bytes in RESP2.
     Double(f64),
+    /// The digits of a number; bytes in RESP2.
+    Decimal(String),
     /// A truth value; an integer in RESP2.
     Bool(bool),
     /// Nothing.
@@ -54,6 +56,8 @@ pub enum Reply {
     Map(Vec<(Reply, Reply)>),
     /// Pairs; a list of pairs in RESP3, a list twice as long in RESP2.
     Pairs(Vec<(Reply, Reply)>),
+    /// Pairs; a map in RESP3, a list of pairs in RESP2.
+    Named(Vec<(Reply, Reply)>),
     /// Members without an order; a list in RESP2.
     Set(Vec<Reply>),
     /// A text for people.
@@ -71,14 +75,15 @@ impl Reply {
             Reply::Error(text)
             | Reply::Verbatim(text)
             | Reply::Status(text)
-            | Reply::Large(text) => text.len(),
+            | Reply::Large(text)
+            | Reply::Decimal(text) => text.len(),
             Reply::Bulk(bytes) => bytes.len(),
             Reply::Shared(bytes) => bytes.len(),
             Reply::Array(items)
             | Reply::Set(items)
             | Reply::Push(items)
             | Reply::Several(items) => items.iter().map(Reply::bytes).sum(),
-            Reply::Map(pairs) | Reply::Pairs(pairs) => {
+            Reply::Map(pairs) | Reply::Pairs(pairs) | Reply::Named(pairs) => {
                 let pairs = pairs.iter();
                 pairs.map(|(one, other)| one.bytes() + other.bytes()).sum()
             }
@@ -112,6 +117,15 @@ impl Reply {
         matches!(self, Reply::Error(_))
     }
 
+    /// Whether it is sent to clients that want no answers.
+    pub(crate) fn is_push(&self) -> bool {
+        match self {
+            Reply::Push(_) => true,
+            Reply::Several(items) => items.iter().all(Reply::is_push),
+            _ => false,
+        }
+    }
+
     /// Appends it as it is sent.
     pub fn write(&self, version: Version, output: &mut BytesMut) {
         let new = version == Version::Resp3;
@@ -124,6 +138,8 @@ impl Reply {
             }
             Reply::Status(text) => line(output, b'+', text),
             Reply::Error(text) => line(output, b'-', text),
+            Reply::Decimal(digits) if new => line(output, b',', digits),
+            Reply::Decimal(digits) => bulk(output, digits.as_bytes()),
             Reply::Large(digits) if new => line(output, b'(', digits),
             Reply::Large(digits) => bulk(output, digits.as_bytes()),
             Reply::Int(number) => head(output, b':', *number),
@@ -167,6 +183,16 @@ impl Reply {
                 head(output, b'*', each * pairs.len() as i64);
                 for (key, value) in pairs {
                     if new {
+                        output.put_slice(b"*2\r\n");
+                    }
+                    key.write(version, output);
+                    value.write(version, output);
+                }
+            }
+            Reply::Named(pairs) => {
+                head(output, if new { b'%' } else { b'*' }, pairs.len() as i64);
+                for (key, value) in pairs {
+                    if !new {
                         output.put_slice(b"*2\r\n");
                     }
                     key.write(version, output);
@@ -227,7 +253,7 @@ mod tests {
     #[test]
     fn each_version_has_its_own_spelling() {
         let pair = || vec![(Reply::Text("a"), Reply::Double(1.5))];
-        let cases: [(Reply, &str, &str); 14] = [
+        let cases: [(Reply, &str, &str); 15] = [
             (Reply::Ok, "+OK\r\n", "+OK\r\n"),
             (
                 Reply::Int(i64::MIN),
@@ -246,6 +272,11 @@ mod tests {
                 Reply::Pairs(pair()),
                 "*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
                 "*1\r\n*2\r\n$1\r\na\r\n,1.5\r\n",
+            ),
+            (
+                Reply::Named(pair()),
+                "*1\r\n*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
+                "%1\r\n$1\r\na\r\n,1.5\r\n",
             ),
             (
                 Reply::Set(vec![Reply::Int(0)]),

@@ -9,22 +9,24 @@
 use crate::blocking::{Place, WaitingCall};
 use crate::channels::{Messages, Sending};
 use crate::command::line::Line;
-use crate::command::{CALLS, Command, FAST, MORE, popping};
-use crate::data::{Data, KEYS, Seen, State};
+use crate::command::{CALLS, Command, FAST, MORE, READ, popping};
+use crate::data::{Data, Seen, State, keys_of};
 use crate::failure::Failure;
 use crate::functions::Functions;
 use crate::keyspace::Shared;
 use crate::pending::Pending;
 use crate::reply::Reply;
+use crate::slow::SLOWER_THAN;
 use sardonyx::Transaction;
 use sardonyx::low_level::Committed;
 use sardonyx::procedures::{Prefetch, Procedure, ProcedureError, TableSpace};
 use sardonyx::rows::SpaceSnapshot;
 use sardonyx_base::channels::Posting;
-use sardonyx_base::random::Random;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
 
 /// A command on data with what runs it.
 #[derive(Clone, Debug)]
@@ -49,8 +51,8 @@ impl std::fmt::Debug for Caller {
     }
 }
 
-/// What a session's `WATCH` saw, by the keys.
-pub(crate) type Watched = Arc<Mutex<HashMap<Vec<u8>, Seen>>>;
+/// What a session's `WATCH` saw, by the databases and the keys.
+pub(crate) type Watched = Arc<Mutex<HashMap<(u8, Vec<u8>), Seen>>>;
 
 /// The most keys that a session watches: each costs time in the serial stage, again at `EXEC`.
 pub(crate) const WATCHED_KEYS_MAX: usize = 10_000;
@@ -59,6 +61,8 @@ pub(crate) const WATCHED_KEYS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct Request {
     pub what: What,
+    /// Where it begins.
+    pub database: Selected,
     /// Milliseconds since 1970.
     pub now: i64,
     pub seed: u64,
@@ -70,6 +74,25 @@ pub(crate) struct Request {
     pub place: Option<Weak<Place>>,
 }
 
+/// The database of a session.
+#[derive(Clone, Debug)]
+pub(crate) enum Selected {
+    Is(u8),
+    /// What an `EXEC` with a `SELECT` says, once it has run.
+    By(Arc<AtomicU8>),
+}
+
+impl Selected {
+    /// Its number, for a request before which all others of the session have run.
+    #[inline]
+    pub fn get(&self) -> u8 {
+        match self {
+            Selected::Is(database) => *database,
+            Selected::By(database) => database.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// The answer to a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -79,7 +102,7 @@ pub(crate) enum Answer {
     /// It found nothing: its client waits.
     Waits,
     /// It has not run: the answers before it are to be sent first.
-    Postponed(Box<What>),
+    Postponed(Box<(What, Selected)>),
 }
 
 impl Answer {
@@ -112,8 +135,8 @@ pub(crate) type Outcomes = Vec<Result<Answer, ProcedureError<Failure>>>;
 pub(crate) enum What {
     /// One command.
     One(Call),
-    /// Several, if what is watched is as it was.
-    All(Vec<Step>, Option<Watched>),
+    /// Several, if what is watched is as it was. Where they are in another database behind them, it is said there.
+    All(Vec<Step>, Option<Watched>, Option<Arc<AtomicU8>>),
     /// Looks at keys.
     Watch(Line, Watched),
 }
@@ -125,6 +148,8 @@ pub(crate) enum Step {
     Call(Call),
     /// Of the connection, which has its answer.
     Answered(Reply),
+    /// Goes to another database.
+    Select(u8),
 }
 
 /// The procedure.
@@ -161,7 +186,8 @@ impl Procedure for Commands {
         };
         if let (Prefetch::Record, 2..) = (what, call.line.len()) {
             let places = &self.shared.places;
-            if let Some(address) = places.hint(places.of(KEYS, call.line.part(1))) {
+            let keys = keys_of(request.database.get());
+            if let Some(address) = places.hint(places.of(keys, call.line.part(1))) {
                 space.prefetch_at(address);
             }
         }
@@ -192,8 +218,13 @@ impl Commands {
         state: &mut S,
         beside: Option<&Committed>,
     ) -> Result<(Answer, Messages), Failure> {
+        if let What::All(_, _, Some(behind)) = &request.what {
+            // Also if it is not run.
+            behind.store(request.database.get(), Ordering::Relaxed);
+        }
         if request.pending.is_full() {
-            let postponed = Answer::Postponed(Box::new(request.what.clone()));
+            let postponed =
+                Answer::Postponed(Box::new((request.what.clone(), request.database.clone())));
             return Ok((postponed, Messages::default()));
         }
         if request.what.stores() {
@@ -204,24 +235,26 @@ impl Commands {
             None => request.pending.room(request.answer_bytes_max),
         };
         let room_of_served = OnceCell::new();
-        let mut data = Data {
-            state,
-            shared: &self.shared,
-            now: request.now,
-            random: Random::new(request.seed),
-            room: &room,
-            caller: None,
-            beside,
-            committed: Vec::new(),
-            messages: Messages::default(),
-            filled: Vec::new(),
-            served: Vec::new(),
-        };
-        let reply = match &request.what {
+        let at = (request.now, request.seed);
+        let database = request.database.get();
+        let mut data = Data::new(state, &self.shared, at, &room, database);
+        data.beside = beside;
+        let ran = match &request.what {
             What::One(call) => call.run(&mut data),
-            What::All(steps, watched) => run_all(&mut data, steps, watched.as_ref()),
+            What::All(steps, watched, behind) => {
+                let ran = run_all(&mut data, steps, watched.as_ref());
+                if let (Some(behind), Ok(Reply::Array(_))) = (behind, &ran) {
+                    behind.store(data.database, Ordering::Relaxed);
+                }
+                ran
+            }
             What::Watch(line, watched) => watch(&mut data, line, watched),
-        }?;
+        };
+        if !data.slow.is_empty() {
+            request.pending.keep_slow(std::mem::take(&mut data.slow));
+        }
+        let reply = ran?;
+        let waits = data.waits.take();
         if !data.filled.is_empty() {
             let new = || request.pending.counted_room(request.answer_bytes_max);
             S::serve(&mut data, room_of_served.get_or_init(new))?;
@@ -237,16 +270,13 @@ impl Commands {
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
         for (claim, served) in served {
-            let (session, place) = (claim.session(), claim.place());
-            if claim.serve(served) {
-                messages.add_served(session, place);
-            }
+            claim.answer(served, &mut messages);
         }
         if let (What::One(call), Some(place)) = (&request.what, &request.place)
             && matches!(reply, Reply::Null | Reply::NullArray)
             && let Some(place) = place.upgrade()
         {
-            let call = call.waiting(request);
+            let call = call.waiting(request, database, waits);
             self.shared.blocked.wait(call, &place);
             return Ok((Answer::Waits, messages));
         }
@@ -286,9 +316,9 @@ impl What {
         let reads = |call: &Call| call.only_reads(shared);
         match self {
             What::One(call) => reads(call),
-            What::All(steps, _) => steps.iter().all(|step| match step {
+            What::All(steps, ..) => steps.iter().all(|step| match step {
                 Step::Call(call) => reads(call),
-                Step::Answered(_) => true,
+                Step::Answered(_) | Step::Select(_) => true,
             }),
             What::Watch(..) => true,
         }
@@ -299,7 +329,7 @@ impl What {
         let may = |call: &Call| call.command.is(CALLS) && call.may_take_long(shared);
         match self {
             What::One(call) => may(call),
-            What::All(steps, _) => steps
+            What::All(steps, ..) => steps
                 .iter()
                 .any(|step| matches!(step, Step::Call(call) if may(call))),
             What::Watch(..) => false,
@@ -319,7 +349,7 @@ impl What {
         let stores = |call: &Call| call.command.is(MORE);
         match self {
             What::One(call) => stores(call),
-            What::All(steps, _) => steps
+            What::All(steps, ..) => steps
                 .iter()
                 .any(|step| matches!(step, Step::Call(call) if stores(call))),
             What::Watch(..) => false,
@@ -330,7 +360,10 @@ impl What {
 impl Call {
     /// As [`What::only_reads`].
     pub fn only_reads(&self, shared: &Shared) -> bool {
-        self.command.beside.is_some() && !(self.command.is(CALLS) && self.is_of_program(shared))
+        // One that waits sees what comes from where it has read on: it reads where others write.
+        self.command.beside.is_some()
+            && !(self.command.is(CALLS) && self.is_of_program(shared))
+            && !popping::may_wait(self.command, &self.line)
     }
 
     /// Whether the program registered the function with the keyspace.
@@ -339,11 +372,13 @@ impl Call {
     }
 
     /// The same as it waits for its keys.
-    fn waiting(&self, request: &Request) -> WaitingCall {
+    fn waiting(&self, request: &Request, database: u8, line: Option<Line>) -> WaitingCall {
+        let line = line.unwrap_or_else(|| self.line.clone().by_itself());
         WaitingCall {
             command: self.command,
-            line: self.line.clone().by_itself(),
-            keys: popping::waited_keys(self.command, &self.line),
+            database,
+            keys: popping::waited_keys(self.command, &line),
+            line,
             answer_bytes_max: request.answer_bytes_max,
             pending: request.pending.clone(),
         }
@@ -360,6 +395,22 @@ impl Call {
     #[inline]
     fn run<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         data.caller = self.caller.as_deref();
+        data.only_reads = self.command.is(READ);
+        let slower_than = data.shared.slow.slower_than();
+        if slower_than < 0 || slower_than >= SLOWER_THAN && self.command.is(FAST) {
+            return self.run_now(data);
+        }
+        let began = Instant::now();
+        let reply = self.run_now(data);
+        let micros = i64::try_from(began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        if micros >= slower_than {
+            data.slow.push((self.line.clone().by_itself(), micros));
+        }
+        reply
+    }
+
+    #[inline]
+    fn run_now<'t, S: State>(&'t self, data: &mut Data<'t, S>) -> Result<Reply, Failure> {
         let reply = S::run(data, self.command, &self.line)?;
         data.room.check()?;
         Ok(reply)
@@ -373,8 +424,8 @@ fn run_all<'t, S: State>(
 ) -> Result<Reply, Failure> {
     if let Some(watched) = watched {
         let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, seen) in &*watched {
-            if !data.is_as_seen(key, seen)? {
+        for ((database, key), seen) in &*watched {
+            if !data.within(*database, |data| data.is_as_seen(key, seen))? {
                 return Ok(Reply::NullArray);
             }
         }
@@ -385,6 +436,11 @@ fn run_all<'t, S: State>(
             Step::Call(call) => call,
             Step::Answered(reply) => {
                 replies.push(reply.clone());
+                continue;
+            }
+            Step::Select(database) => {
+                data.select(*database);
+                replies.push(Reply::Ok);
                 continue;
             }
         };
@@ -414,7 +470,8 @@ fn watch<S: State>(
 ) -> Result<Reply, Failure> {
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
     // What was seen first counts.
-    let is_new = |key: &&[u8]| !watched.contains_key(*key);
+    let database = data.database;
+    let is_new = |key: &&[u8]| !watched.contains_key(&(database, key.to_vec()));
     let new: BTreeSet<&[u8]> = line.parts(1).filter(is_new).collect();
     if watched.len() + new.len() > WATCHED_KEYS_MAX {
         return Err(Failure::Said(format!(
@@ -423,7 +480,7 @@ fn watch<S: State>(
     }
     for key in new {
         let seen = data.seen(key)?;
-        watched.insert(key.to_vec(), seen);
+        watched.insert((database, key.to_vec()), seen);
     }
     Ok(Reply::Ok)
 }

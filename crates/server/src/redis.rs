@@ -169,7 +169,7 @@ pub async fn serve(
                 Err(_) => return Ok(()),
             },
             None => tokio::select! {
-                received = receive(&mut receiver, session.waits_for_elements()) => received?,
+                received = receive(&mut receiver, session.waits()) => received?,
                 _ = poll_fn(|context| session.poll_messages(context)) => {
                     session.tell(&mut output);
                     outgoing.send(&mut output).await?;

@@ -11,7 +11,7 @@ use sardonyx::schema::Type;
 use sqlparser::ast::{AlterTableOperation, Ident};
 
 /// The tables, each with the columns and indexes that it is made with.
-const TABLES: [(&str, &[&str], &[&str]); 7] = [
+const TABLES: [(&str, &[&str], &[&str]); 11] = [
     (
         "kv",
         &["key", "id", "kind", "value", "length", "first", "expires"],
@@ -23,12 +23,57 @@ const TABLES: [(&str, &[&str], &[&str]); 7] = [
     ("kv_list", &["id", "position", "value"], &[]),
     ("kv_expiry", &["expires", "key"], &[]),
     ("kv_removed", &["id", "kind"], &[]),
+    ("kv_stream", &["id", "ms", "seq", "fields"], &[]),
+    (
+        "kv_group",
+        &[
+            "id",
+            "name",
+            "number",
+            "last_ms",
+            "last_seq",
+            "entries_read",
+        ],
+        &["by_number"],
+    ),
+    ("kv_consumer", &["id", "name", "seen"], &[]),
+    (
+        "kv_pending",
+        &["id", "ms", "seq", "consumer", "delivered", "deliveries"],
+        &["by_consumer"],
+    ),
 ];
+
+/// The tables of a database other than the first are named after its: `kv_db1`, `kv_db1_expiry`.
+const OF_DATABASE: &str = "kv_db";
+
+/// The table that one of a name is, or is made like: those of the databases are like the first one's.
+fn own(
+    name: &str,
+) -> Option<&'static (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+)> {
+    let of_database = name.strip_prefix(OF_DATABASE).map(|rest| {
+        let (number, what) = rest.split_at(rest.find('_').unwrap_or(rest.len()));
+        let is_number = number
+            .parse::<u8>()
+            .is_ok_and(|number| (1..16).contains(&number));
+        (is_number && !number.starts_with(['0', '+']), what)
+    });
+    let like = match of_database {
+        Some((true, "")) => "kv",
+        Some((true, "_expiry")) => "kv_expiry",
+        _ => name,
+    };
+    TABLES.iter().find(|(table, ..)| *table == like)
+}
 
 /// Whether a table of a name is one of the keyspace's, or would be: a program may have tables of these names of its own,
 /// but none by SQL with ids of this type.
 fn is_of_keyspace(source: &dyn Source, name: &str) -> bool {
-    if !TABLES.iter().any(|(table, ..)| *table == name) {
+    if own(name).is_none() {
         return false;
     }
     TABLES.iter().any(|(table, ..)| {
@@ -61,7 +106,7 @@ pub(crate) fn check_alter(
     name: &str,
     operations: &[AlterTableOperation],
 ) -> Result<(), SqlError> {
-    let own = TABLES.iter().find(|(table, ..)| *table == name);
+    let own = own(name);
     let is_added = |column: &Ident| own.is_some_and(|(_, own, _)| !own.contains(&&*column.value));
     let is_repair = |operation: &AlterTableOperation| match operation {
         AlterTableOperation::DropColumn { column_names, .. } => column_names.iter().all(is_added),
@@ -85,10 +130,8 @@ pub(crate) fn check_index(
     relation: &Relation,
     index: &str,
 ) -> Result<(), SqlError> {
-    let is_own = |(table, _, indexes): &(&str, &[&str], &[&str])| {
-        *table == relation.name && indexes.contains(&index)
-    };
-    match TABLES.iter().any(is_own) {
+    let own = own(&relation.name);
+    match own.is_some_and(|(_, _, indexes)| indexes.contains(&index)) {
         true => check(source, &relation.name),
         false => Ok(()),
     }

@@ -24,6 +24,7 @@ impl World {
 
     fn wait_at(&self, place: &Arc<Place>, keys: &[&str]) {
         let call = WaitingCall {
+            database: 0,
             command: crate::command::find(b"blpop").unwrap(),
             line: Line::of(&[b"blpop"]),
             keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
@@ -40,15 +41,16 @@ impl World {
     }
 
     fn claim(&self, key: &str) -> Option<Claim> {
-        let claimed = self.blocked.claim(key.as_bytes(), 0);
+        let claimed = self.blocked.claim(&(0, key.into()), Some(Kind::List), 0);
         claimed.map(|(claim, _)| claim)
     }
 
     /// The sessions that wait for a key, in the order in which they are served.
     fn order(&self, key: &str) -> Vec<u64> {
         let (mut from, mut order) = (0, Vec::new());
-        while let Some((claim, behind)) = self.blocked.claim(key.as_bytes(), from) {
-            order.push(claim.session());
+        let key = (0, key.into());
+        while let Some((claim, behind)) = self.blocked.claim(&key, Some(Kind::List), from) {
+            order.push(claim.session);
             from = behind;
         }
         order
@@ -90,7 +92,7 @@ fn clients_are_served_in_their_order_and_none_whose_place_is_dropped() {
     assert_eq!(world.order("b"), [1, 3]);
     let claim = world.claim("a").unwrap();
     // Who is claimed is claimed for all its keys.
-    assert_eq!((claim.session(), world.order("b")), (1, vec![3]));
+    assert_eq!((claim.session, world.order("b")), (1, vec![3]));
     assert!(claim.serve(Reply::Ok.into()));
     assert_eq!((taken(&one), taken(&one)), (Some(Reply::Ok), None));
     assert!(!one.time_out() && three.time_out());

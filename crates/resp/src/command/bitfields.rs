@@ -7,6 +7,7 @@ use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::events::STRING;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
@@ -219,6 +220,7 @@ fn bitfield(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         replies.push(Reply::Int(told as i64));
     }
     data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    data.event(STRING, "setbit", line.part(1))?;
     Ok(Reply::Array(replies))
 }
 

@@ -4,6 +4,7 @@ use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::events::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -92,6 +93,7 @@ fn setbit(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         _ => value[byte] |= mask,
     }
     data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    data.event(STRING, "setbit", line.part(1))?;
     Ok(Reply::Int(was.into()))
 }
 
@@ -265,9 +267,15 @@ fn bitop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
     let before = data.entry_to_change(to)?;
     match (result.is_empty(), before) {
-        (true, Some(before)) => data.remove(to, &before)?,
+        (true, Some(before)) => {
+            data.remove(to, &before)?;
+            data.event(GENERIC, "del", to)?;
+        }
         (true, None) => {}
-        (false, before) => data.set_string(to, before, &result, Expiry::Never)?,
+        (false, before) => {
+            data.set_string(to, before, &result, Expiry::Never)?;
+            data.event(STRING, "set", to)?;
+        }
     }
     Ok(Reply::count(result.len()))
 }

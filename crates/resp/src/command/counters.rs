@@ -3,6 +3,7 @@
 use super::line::Line;
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data};
 use crate::data::{Expiry, Kind, Live};
+use crate::events::STRING;
 use crate::failure::Failure;
 use crate::number::{
     INTEGER_BYTES_MAX, decimal_text, float, integer, integer_text, parse_decimal, parse_float,
@@ -64,6 +65,7 @@ fn add(data: &mut Live<'_, '_>, key: &[u8], amount: i64) -> Result<Reply, Failur
     let sum = sum.ok_or(Failure::Told("ERR increment or decrement would overflow"))?;
     let mut text = [0; INTEGER_BYTES_MAX];
     data.set_string(key, before, integer_text(sum, &mut text), Expiry::Keep)?;
+    data.event(STRING, "incrby", key)?;
     Ok(Reply::Int(sum))
 }
 
@@ -113,5 +115,6 @@ fn incrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let value = data.string(line.part(1))?;
     let sum = float_sum(value.as_deref(), line.part(2), Failure::NotFloat)?;
     data.set_string(line.part(1), before, &sum, Expiry::Keep)?;
+    data.event(STRING, "incrbyfloat", line.part(1))?;
     Ok(Reply::Bulk(sum))
 }

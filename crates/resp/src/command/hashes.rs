@@ -6,6 +6,7 @@ use super::pairs::random_elements;
 use super::words::{Words, check_random_pairs, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, Pair, State, check_key};
+use crate::events::HASH;
 use crate::failure::Failure;
 use crate::number::{INTEGER_BYTES_MAX, float, integer, integer_text, parse_integer};
 use crate::reply::Reply;
@@ -157,6 +158,7 @@ fn set_fields(data: &mut Live<'_, '_>, line: &Line, name: &str) -> Result<i64, F
     }
     after.length += new;
     data.resize(line.part(1), before.as_ref(), &after)?;
+    data.event(HASH, "hset", line.part(1))?;
     Ok(new as i64)
 }
 
@@ -177,6 +179,7 @@ fn hsetnx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     data.put_field(after.id, line.part(2), line.part(3))?;
     after.length += 1;
     data.resize(line.part(1), before.as_ref(), &after)?;
+    data.event(HASH, "hset", line.part(1))?;
     Ok(Reply::Int(1))
 }
 
@@ -242,6 +245,9 @@ fn hdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         after.length -= u64::from(data.delete_element(Kind::Hash, before.id, field)?);
     }
     data.resize(line.part(1), Some(&before), &after)?;
+    if after.length < before.length {
+        data.changed(HASH, "hdel", line.part(1), after.length)?;
+    }
     Ok(Reply::count(before.length - after.length))
 }
 
@@ -264,6 +270,7 @@ fn hstrlen<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failu
 fn change_field(
     data: &mut Live<'_, '_>,
     line: &Line,
+    event: &'static str,
     change: impl FnOnce(Option<&[u8]>) -> Result<Vec<u8>, Failure>,
 ) -> Result<Vec<u8>, Failure> {
     check_key(line.part(2))?;
@@ -273,13 +280,14 @@ fn change_field(
     data.put_field(after.id, line.part(2), &new)?;
     after.length += u64::from(value.is_none());
     data.resize(line.part(1), before.as_ref(), &after)?;
+    data.event(HASH, event, line.part(1))?;
     Ok(new)
 }
 
 fn hincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let amount = integer(line.part(3))?;
     let mut sum = 0;
-    change_field(data, line, |value| {
+    change_field(data, line, "hincrby", |value| {
         let number = value.map_or(Some(0), parse_integer);
         let number = number.ok_or(Failure::Told("ERR hash value is not an integer"))?;
         let more = number.checked_add(amount);
@@ -294,7 +302,9 @@ fn hincrbyfloat(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> 
         return Err(Failure::Told("ERR value is NaN or Infinity"));
     }
     let wrong = Failure::Told("ERR hash value is not a float");
-    let sum = change_field(data, line, |value| float_sum(value, line.part(3), wrong))?;
+    let sum = change_field(data, line, "hincrbyfloat", |value| {
+        float_sum(value, line.part(3), wrong)
+    })?;
     Ok(Reply::Bulk(sum))
 }
 

@@ -1,11 +1,10 @@
 //! Keys of whatever kind: whether they are there, until when, under which name.
 
 use super::line::Line;
-use super::words::{Words, is, point_in_time};
-use super::{
-    ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads, subcommands,
-};
-use crate::data::{Data, Entry, Kind, Live, State};
+use super::words::{is, point_in_time};
+use super::{ALL_KEYS, Command, FAST, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
+use crate::data::{Data, Entry, Live, State};
+use crate::events::GENERIC;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -118,27 +117,7 @@ pub(super) const COMMANDS: &[Command] = &[
         renamenx,
         "Gives a key another name that is free",
     ),
-    on_data("copy", -3, WRITE, TWO_KEYS, copy, "Copies what a key has"),
     reads!("randomkey", 1, 0, NO_KEYS, randomkey, "Returns some key"),
-    reads!("dbsize", 1, FAST, NO_KEYS, dbsize, "Counts the keys"),
-    on_data("flushdb", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
-    on_data("flushall", -1, WRITE, NO_KEYS, flush, "Deletes all keys"),
-    reads!(
-        "object",
-        -2,
-        0,
-        (2, 2, 1),
-        object,
-        "Says how a key's value is kept"
-    ),
-    reads!(
-        "memory",
-        -2,
-        0,
-        (2, 2, 1),
-        memory,
-        "Says about how many bytes a key takes"
-    ),
 ];
 
 fn del(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -147,6 +126,7 @@ fn del(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     for key in line.parts(1) {
         if let Some(entry) = data.entry_to_change(key)? {
             data.remove(key, &entry)?;
+            data.event(GENERIC, "del", key)?;
             deleted += 1;
         }
     }
@@ -210,10 +190,17 @@ fn expire_at(
     if refused {
         return Ok(Reply::Int(0));
     }
-    match at <= data.now {
-        true => data.remove(line.part(1), &entry)?,
-        false => data.set_expiry(line.part(1), &entry, Some(at))?,
-    }
+    let event = match at <= data.now {
+        true => {
+            data.remove(line.part(1), &entry)?;
+            "del"
+        }
+        false => {
+            data.set_expiry(line.part(1), &entry, Some(at))?;
+            "expire"
+        }
+    };
+    data.event(GENERIC, event, line.part(1))?;
     Ok(Reply::Int(1))
 }
 
@@ -269,6 +256,7 @@ fn persist(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     match data.entry_to_change(line.part(1))? {
         Some(entry) if entry.expires.is_some() => {
             data.set_expiry(line.part(1), &entry, None)?;
+            data.event(GENERIC, "persist", line.part(1))?;
             Ok(Reply::Int(1))
         }
         _ => Ok(Reply::Int(0)),
@@ -290,7 +278,9 @@ fn rename_to(data: &mut Live<'_, '_>, line: &Line, only_free: bool) -> Result<bo
         if let Some(taken) = taken {
             data.remove(to, &taken)?;
         }
-        data.rename(key, &entry, to)?;
+        data.rename(key, &entry, to, data.database)?;
+        data.event(GENERIC, "rename_from", key)?;
+        data.event(GENERIC, "rename_to", to)?;
     }
     Ok(true)
 }
@@ -304,153 +294,6 @@ fn renamenx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     Ok(Reply::flag(rename_to(data, line, true)?))
 }
 
-fn copy(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let mut replace = false;
-    let mut words = Words::from(line, 3);
-    while let Some(word) = words.next() {
-        if is(word, "replace") {
-            replace = true;
-        } else if is(word, "db") {
-            if words.integer()? != 0 {
-                return Err(Failure::Told("ERR DB index is out of range"));
-            }
-        } else {
-            return Err(Failure::Syntax);
-        }
-    }
-    let (key, to) = (line.part(1), line.part(2));
-    if key == to {
-        return Err(Failure::Told(
-            "ERR source and destination objects are the same",
-        ));
-    }
-    crate::data::check_key(to)?;
-    let Some(entry) = data.entry_to_change(key)? else {
-        return Ok(Reply::Int(0));
-    };
-    if entry.kind == Kind::Unknown {
-        return Err(Failure::WrongType);
-    }
-    if let Some(taken) = data.entry_to_change(to)? {
-        if !replace {
-            return Ok(Reply::Int(0));
-        }
-        data.remove(to, &taken)?;
-    }
-    let value = match entry.kind {
-        Kind::String => data.string(key)?.unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let new = data.create(to, entry.kind)?;
-    let new = Entry {
-        id: new.id,
-        ..entry
-    };
-    data.insert_key(to, &new, &value)?;
-    data.copy_elements(&entry, new.id)?;
-    Ok(Reply::Int(1))
-}
-
 fn randomkey<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
     Ok(Reply::optional(data.random_key()?))
-}
-
-fn dbsize<S: State>(data: &mut Data<'_, S>, _: &Line) -> Result<Reply, Failure> {
-    Ok(Reply::count(data.count()?))
-}
-
-fn flush(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    let known = |word: &[u8]| is(word, "sync") || is(word, "async");
-    if line.len() > 2 || !line.parts(1).all(known) {
-        return Err(Failure::Syntax);
-    }
-    data.clear()?;
-    Ok(Reply::Ok)
-}
-
-/// Numbers that a Redis has once for all keys, and counts no references of.
-const SHARED: std::ops::Range<i64> = 0..10_000;
-
-/// About how a Redis of the usual settings would keep it: programs ask to learn whether a value is large.
-fn object<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    if is(word, "help") {
-        return Ok(subcommands::help("object"));
-    }
-    let Some(entry) = data.entry(line.part(2))? else {
-        return Ok(Reply::Null);
-    };
-    if is(word, "freq") {
-        return Err(Failure::Told(
-            "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching \
-             between policies at runtime LRU and LFU data will take some time to adjust.",
-        ));
-    }
-    if is(word, "refcount") {
-        let is_shared = |_: &Entry, value: &[u8]| {
-            crate::number::parse_integer(value).is_some_and(|number| SHARED.contains(&number))
-        };
-        let is_shared =
-            entry.kind == Kind::String && data.with_string(line.part(2), is_shared)? == Some(true);
-        return Ok(Reply::Int(match is_shared {
-            true => i32::MAX.into(),
-            false => 1,
-        }));
-    }
-    if is(word, "idletime") {
-        return Ok(Reply::Int(0));
-    }
-    let small = entry.length <= 128;
-    Ok(Reply::Text(match entry.kind {
-        Kind::String => {
-            let encoding = data.with_string(line.part(2), |_, value| match value {
-                value if crate::number::parse_integer(value).is_some() => "int",
-                value if value.len() <= 44 => "embstr",
-                _ => "raw",
-            })?;
-            encoding.unwrap_or("raw")
-        }
-        Kind::Hash | Kind::Set if small => "listpack",
-        Kind::Hash | Kind::Set => "hashtable",
-        Kind::SortedSet if small => "listpack",
-        Kind::SortedSet => "skiplist",
-        Kind::List if small => "listpack",
-        Kind::List => "quicklist",
-        Kind::Unknown => "unknown",
-    }))
-}
-
-/// Bytes of a row beside what it says: its fixed part, and its entries in indexes.
-const ROW_BYTES: i64 = 112;
-
-fn memory<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    if is(word, "doctor") {
-        return Ok(Reply::Text(
-            "Values stand in tables; SQL and the server's statistics say how large those are.",
-        ));
-    }
-    if is(word, "help") {
-        return Ok(subcommands::help("memory"));
-    }
-    let mut words = Words::from(line, 3);
-    while words.left() > 0 {
-        let samples = match words.take("samples") {
-            true => words.integer()?,
-            false => return Err(Failure::Syntax),
-        };
-        if samples < 0 {
-            return Err(Failure::Syntax);
-        }
-    }
-    let Some(entry) = data.entry(line.part(2))? else {
-        return Ok(Reply::Null);
-    };
-    let value = match entry.kind {
-        Kind::String => data
-            .with_string(line.part(2), |_, value| value.len() as i64)?
-            .unwrap_or(0),
-        _ => entry.length as i64 * ROW_BYTES,
-    };
-    Ok(Reply::Int(ROW_BYTES + line.part(2).len() as i64 + value))
 }

@@ -5,6 +5,7 @@ use super::strings::places;
 use super::words::{Words, count as count_of, is};
 use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, State};
+use crate::events::LIST;
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -161,6 +162,7 @@ fn push<'v>(
         data.put_at(list.id, position, value)?;
     }
     data.resize(key, before.as_ref(), &list)?;
+    data.event(LIST, if front { "lpush" } else { "rpush" }, key)?;
     Ok(list.length)
 }
 
@@ -182,6 +184,32 @@ fn rpushx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 /// Takes so many elements from an end.
 pub(super) fn take(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    before: &Entry,
+    count: u64,
+    front: bool,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let taken = take_silently(data, key, before, count, front)?;
+    if !taken.is_empty() {
+        taken_from(data, key, before, taken.len(), front)?;
+    }
+    Ok(taken)
+}
+
+/// Tells that elements were taken.
+fn taken_from(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    before: &Entry,
+    count: usize,
+    front: bool,
+) -> Result<(), Failure> {
+    let event = if front { "lpop" } else { "rpop" };
+    data.changed(LIST, event, key, before.length - count as u64)
+}
+
+fn take_silently(
     data: &mut Live<'_, '_>,
     key: &[u8],
     before: &Entry,
@@ -292,6 +320,7 @@ fn lset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let index = integer(line.part(2))?;
     let position = position(&list, index).ok_or(Failure::Told("ERR index out of range"))?;
     data.put_at(list.id, position, line.part(3))?;
+    data.event(LIST, "lset", line.part(1))?;
     Ok(Reply::Ok)
 }
 
@@ -334,6 +363,9 @@ fn lrem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let mut after = before;
     data.delete_positions(&mut after, &gone)?;
     data.resize(line.part(1), Some(&before), &after)?;
+    if !gone.is_empty() {
+        data.changed(LIST, "lrem", line.part(1), after.length)?;
+    }
     Ok(Reply::count(gone.len()))
 }
 
@@ -345,6 +377,7 @@ fn ltrim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let kept = places(start, end, before.length);
     if kept.is_empty() {
         data.remove(line.part(1), &before)?;
+        data.changed(LIST, "ltrim", line.part(1), 0)?;
         return Ok(Reply::Ok);
     }
     let mut after = before;
@@ -354,6 +387,7 @@ fn ltrim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         data.delete_at(before.id, position)?;
     }
     data.resize(line.part(1), Some(&before), &after)?;
+    data.event(LIST, "ltrim", line.part(1))?;
     Ok(Reply::Ok)
 }
 
@@ -374,6 +408,7 @@ fn linsert(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let free = data.open_gap(&mut after, position + behind)?;
     data.put_at(after.id, free, line.part(4))?;
     data.resize(line.part(1), Some(&before), &after)?;
+    data.event(LIST, "linsert", line.part(1))?;
     Ok(Reply::count(after.length))
 }
 
@@ -446,10 +481,15 @@ fn move_between(
         return Ok(Reply::Null);
     };
     data.entry_to_change_of(to, Kind::List)?;
-    let Some(value) = take(data, from, &source, 1, from_front)?.pop() else {
+    let Some(value) = take_silently(data, from, &source, 1, from_front)?.pop() else {
         return Ok(Reply::Null);
     };
-    push(data, to, std::iter::once(&value[..]), to_front, false)?;
+    let length = push(data, to, std::iter::once(&value[..]), to_front, false)?;
+    let event = if from_front { "lpop" } else { "rpop" };
+    match from == to {
+        true => data.changed(LIST, event, from, length)?,
+        false => taken_from(data, from, &source, 1, from_front)?,
+    }
     Ok(Reply::Bulk(value))
 }
 

@@ -6,14 +6,19 @@
 
 mod bitfields;
 mod bits;
+mod common_texts;
 mod counters;
+mod databases;
 mod functions;
 mod hashes;
+mod hyperloglogs;
 mod keys;
 pub(crate) mod line;
 mod lists;
 mod messages;
+mod objects;
 mod pairs;
+mod places;
 pub(crate) mod popping;
 mod range;
 mod scan;
@@ -23,6 +28,8 @@ mod sets;
 mod sorted_reads;
 mod sorted_sets;
 mod sorted_stores;
+mod sorting;
+pub(crate) mod streams;
 mod strings;
 pub(crate) mod subcommands;
 pub(crate) mod words;
@@ -81,6 +88,17 @@ pub(crate) struct Command {
     pub beside: Option<RunBeside>,
 }
 
+/// What a client gave that has given none.
+pub(crate) const NONE: Command = Command {
+    name: "NULL",
+    arity: 0,
+    flags: 0,
+    keys: NO_KEYS,
+    summary: "",
+    run: None,
+    beside: None,
+};
+
 /// A command on data.
 pub(crate) const fn on_data(
     name: &'static str,
@@ -130,10 +148,16 @@ pub(crate) const NO_KEYS: (i32, i32, i32) = (0, 0, 0);
 const FAMILIES: &[(&str, &[Command])] = &[
     ("string", strings::COMMANDS),
     ("string", counters::COMMANDS),
+    ("string", common_texts::COMMANDS),
+    ("geo", places::COMMANDS),
+    ("hyperloglog", hyperloglogs::COMMANDS),
     ("bitmap", bits::COMMANDS),
     ("bitmap", bitfields::COMMANDS),
     ("generic", keys::COMMANDS),
+    ("generic", databases::COMMANDS),
+    ("generic", objects::COMMANDS),
     ("generic", scan::COMMANDS),
+    ("generic", sorting::COMMANDS),
     ("hash", hashes::COMMANDS),
     ("list", lists::COMMANDS),
     ("list", popping::COMMANDS),
@@ -143,6 +167,7 @@ const FAMILIES: &[(&str, &[Command])] = &[
     ("sorted-set", sorted_sets::COMMANDS),
     ("sorted-set", sorted_reads::COMMANDS),
     ("sorted-set", sorted_stores::COMMANDS),
+    ("stream", streams::COMMANDS),
     ("scripting", functions::COMMANDS),
     ("scripting", scripts::COMMANDS),
     ("pubsub", messages::COMMANDS),

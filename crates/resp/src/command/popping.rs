@@ -7,7 +7,8 @@
 use super::line::Line;
 use super::words::{Words, is};
 use super::{
-    BLOCKING, Command, FAST, MORE, NO_KEYS, NO_SCRIPT, TWO_KEYS, WRITE, lists, on_data, sorted_sets,
+    BLOCKING, Command, FAST, MORE, NO_KEYS, NO_SCRIPT, TWO_KEYS, WRITE, lists, on_data,
+    sorted_sets, streams,
 };
 use crate::data::{Kind, Live};
 use crate::failure::Failure;
@@ -103,8 +104,20 @@ pub(super) const SORTED: &[Command] = &[
     ),
 ];
 
+/// Whether a command's client waits if it finds nothing.
+pub(crate) fn may_wait(command: &Command, line: &Line) -> bool {
+    command.is(BLOCKING)
+        && match command.name {
+            "xread" | "xreadgroup" => streams::waits(line),
+            _ => true,
+        }
+}
+
 /// For how long a command waits, in milliseconds; `None` for ever.
 pub(crate) fn time_limit(command: &Command, line: &Line) -> Result<Option<u64>, Failure> {
+    if matches!(command.name, "xread" | "xreadgroup") {
+        return streams::time_limit(line);
+    }
     time_limit_of(
         line,
         match command.name {
@@ -131,6 +144,7 @@ fn time_limit_of(line: &Line, place: usize) -> Result<Option<u64>, Failure> {
 /// The keys for which a command waits.
 pub(crate) fn waited_keys(command: &Command, line: &Line) -> Vec<Vec<u8>> {
     let (from, count) = match command.name {
+        "xread" | "xreadgroup" => return streams::keys(line).unwrap_or_default(),
         "blmove" | "brpoplpush" => (1, 1),
         "blmpop" | "bzmpop" => (3, counted(line, 2).unwrap_or(0)),
         _ => (1, line.len() - 2),

@@ -4,6 +4,7 @@ use super::line::Line;
 use super::words::{Words, is, limit};
 use super::{ALL_KEYS, Command, MORE, NO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Elements, Entry, Kind, Live, State};
+use crate::events::{GENERIC, SET};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -164,20 +165,24 @@ fn answer<S: State>(
 fn store<'a>(
     data: &mut Live<'_, 'a>,
     line: &Line,
+    event: &'static str,
     operation: Operation<Transaction<'a>>,
 ) -> Result<Reply, Failure> {
     crate::data::check_key(line.part(1))?;
     let sets = sets(data, line.parts(2))?;
     let members = operation(data, &sets)?;
-    if let Some(before) = data.entry_to_change(line.part(1))? {
-        data.remove(line.part(1), &before)?;
-    }
+    let before = data.entry_to_change(line.part(1))?;
     let mut set = data.create(line.part(1), Kind::Set)?;
     for member in &members {
         data.insert_member(set.id, member)?;
     }
     set.length = members.len() as u64;
-    data.resize(line.part(1), None, &set)?;
+    data.replace(line.part(1), before.as_ref(), &set)?;
+    match (members.is_empty(), before) {
+        (false, _) => data.event(SET, event, line.part(1))?,
+        (true, Some(_)) => data.event(GENERIC, "del", line.part(1))?,
+        (true, None) => {}
+    }
     Ok(Reply::count(members.len()))
 }
 
@@ -201,15 +206,15 @@ fn sdiff<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure
 }
 
 fn sinterstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    store(data, line, whole_intersection)
+    store(data, line, "sinterstore", whole_intersection)
 }
 
 fn sunionstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    store(data, line, union)
+    store(data, line, "sunionstore", union)
 }
 
 fn sdiffstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    store(data, line, difference)
+    store(data, line, "sdiffstore", difference)
 }
 
 fn sintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {

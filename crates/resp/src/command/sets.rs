@@ -5,6 +5,7 @@ use super::pairs::random_elements;
 use super::words::{count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Kind, Live, State, check_key};
+use crate::events::{SET, SORTED_SET};
 use crate::failure::Failure;
 use crate::reply::Reply;
 
@@ -99,6 +100,9 @@ pub(super) fn add<'v>(
         set.length += u64::from(data.add_member(set.id, member)?);
     }
     data.resize(key, before.as_ref(), &set)?;
+    if set.length > length {
+        data.event(SET, "sadd", key)?;
+    }
     Ok(set.length - length)
 }
 
@@ -107,6 +111,7 @@ pub(super) fn delete<'v>(
     data: &mut Live<'_, '_>,
     key: &[u8],
     kind: Kind,
+    event: &'static str,
     members: impl Iterator<Item = &'v [u8]>,
 ) -> Result<u64, Failure> {
     let Some(before) = data.entry_to_change_of(key, kind)? else {
@@ -117,6 +122,10 @@ pub(super) fn delete<'v>(
         set.length -= u64::from(data.delete_element(kind, set.id, member)?);
     }
     data.resize(key, Some(&before), &set)?;
+    if set.length < before.length {
+        let class = if kind == Kind::Set { SET } else { SORTED_SET };
+        data.changed(class, event, key, set.length)?;
+    }
     Ok(before.length - set.length)
 }
 
@@ -127,7 +136,7 @@ fn sadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn srem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
-    delete(data, line.part(1), Kind::Set, line.parts(2)).map(Reply::count)
+    delete(data, line.part(1), Kind::Set, "srem", line.parts(2)).map(Reply::count)
 }
 
 fn smembers<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
@@ -187,6 +196,7 @@ fn spop(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         data,
         line.part(1),
         Kind::Set,
+        "spop",
         chosen.iter().map(Vec::as_slice),
     )?;
     Ok(match count {
@@ -233,7 +243,7 @@ fn smove(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         return Ok(Reply::Int(0));
     }
     if from != to {
-        delete(data, from, Kind::Set, std::iter::once(member))?;
+        delete(data, from, Kind::Set, "srem", std::iter::once(member))?;
         add(data, to, std::iter::once(member))?;
     }
     Ok(Reply::Int(1))

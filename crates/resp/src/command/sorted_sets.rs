@@ -7,6 +7,7 @@ use super::sets::delete;
 use super::words::{Words, check_random_pairs, count as count_of, random_count};
 use super::{Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Entry, Kind, Live, State, check_key};
+use crate::events::SORTED_SET;
 use crate::failure::Failure;
 use crate::number::float;
 use crate::reply::Reply;
@@ -147,7 +148,7 @@ fn open(data: &mut Live<'_, '_>, key: &[u8]) -> Result<(Option<Entry>, Entry), F
     Ok((before, after))
 }
 
-fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+pub(super) fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (mut when, mut counts_changed) = (Conditions::default(), false);
     let mut words = Words::from(line, 2);
     loop {
@@ -201,6 +202,10 @@ fn zadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
     after.length += new;
     data.resize(line.part(1), before.as_ref(), &after)?;
+    if new + changed > 0 {
+        let event = if when.adds { "zincr" } else { "zadd" };
+        data.event(SORTED_SET, event, line.part(1))?;
+    }
     Ok(match when.adds {
         true => last,
         false => Reply::count(new + if counts_changed { changed } else { 0 }),
@@ -218,6 +223,9 @@ fn zincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let became = put(data, after.id, line.part(3), amount, when)?;
     after.length += u64::from(matches!(became, Became::New(_)));
     data.resize(line.part(1), before.as_ref(), &after)?;
+    if matches!(became, Became::New(_) | Became::Changed(_)) {
+        data.event(SORTED_SET, "zincr", line.part(1))?;
+    }
     Ok(match became {
         Became::New(score) | Became::Changed(score) | Became::Same(score) => Reply::Double(score),
         Became::Left => Reply::Null,
@@ -226,37 +234,48 @@ fn zincrby(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn zrem(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     line.parts(2).try_for_each(check_key)?;
-    delete(data, line.part(1), Kind::SortedSet, line.parts(2)).map(Reply::count)
+    delete(data, line.part(1), Kind::SortedSet, "zrem", line.parts(2)).map(Reply::count)
 }
 
-fn remove_range(data: &mut Live<'_, '_>, line: &Line, by: By) -> Result<Reply, Failure> {
+fn remove_range(
+    data: &mut Live<'_, '_>,
+    line: &Line,
+    by: By,
+    event: &'static str,
+) -> Result<Reply, Failure> {
     let range = Range::between(by, line.part(2), line.part(3))?;
     let Some(entry) = data.entry_to_change_of(line.part(1), Kind::SortedSet)? else {
         return Ok(Reply::Int(0));
     };
     let gone = select(data, &entry, &range, false, Limit::NONE)?;
-    remove_members(data, line.part(1), &gone).map(Reply::count)
+    remove_members(data, line.part(1), event, &gone).map(Reply::count)
 }
 
-fn remove_members(data: &mut Live<'_, '_>, key: &[u8], gone: &[Scored]) -> Result<u64, Failure> {
+fn remove_members(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    event: &'static str,
+    gone: &[Scored],
+) -> Result<u64, Failure> {
     delete(
         data,
         key,
         Kind::SortedSet,
+        event,
         gone.iter().map(|(member, _)| &member[..]),
     )
 }
 
 fn zremrangebyrank(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    remove_range(data, line, By::Rank)
+    remove_range(data, line, By::Rank, "zremrangebyrank")
 }
 
 fn zremrangebyscore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    remove_range(data, line, By::Score)
+    remove_range(data, line, By::Score, "zremrangebyscore")
 }
 
 fn zremrangebylex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
-    remove_range(data, line, By::Member)
+    remove_range(data, line, By::Member, "zremrangebylex")
 }
 
 /// Takes the members with the lowest, or the highest, scores: so many at most, the extreme one first.
@@ -275,7 +294,8 @@ pub(super) fn take(
             select(data, entry, &Range::Rank(from, to), highest, Limit::NONE)?
         }
     };
-    remove_members(data, key, &taken)?;
+    let event = if highest { "zpopmax" } else { "zpopmin" };
+    remove_members(data, key, event, &taken)?;
     Ok(taken)
 }
 

@@ -6,6 +6,7 @@ use super::sorted_reads::{Grammar, Selection, answer};
 use super::words::{Words, limit};
 use super::{Command, MORE, NO_KEYS, ONE_KEY, TWO_KEYS, WRITE, on_data, reads};
 use crate::data::{Data, Elements, Entry, Kind, Live, State, check_key};
+use crate::events::{GENERIC, SORTED_SET};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -276,20 +277,24 @@ fn zintercard<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Fa
 }
 
 /// Puts a sorted set in the place of whatever a key has.
-fn store_members(
+pub(super) fn store_members(
     data: &mut Live<'_, '_>,
     key: &[u8],
+    event: &'static str,
     members: &[Scored],
 ) -> Result<Reply, Failure> {
-    if let Some(before) = data.entry_to_change(key)? {
-        data.remove(key, &before)?;
-    }
+    let before = data.entry_to_change(key)?;
     let mut entry = data.create(key, Kind::SortedSet)?;
     for (member, score) in members {
         data.insert_score(entry.id, member, *score)?;
     }
     entry.length = members.len() as u64;
-    data.resize(key, None, &entry)?;
+    data.replace(key, before.as_ref(), &entry)?;
+    match (members.is_empty(), before) {
+        (false, _) => data.event(SORTED_SET, event, key)?,
+        (true, Some(_)) => data.event(GENERIC, "del", key)?,
+        (true, None) => {}
+    }
     Ok(Reply::count(members.len()))
 }
 
@@ -297,7 +302,12 @@ fn store(data: &mut Live<'_, '_>, line: &Line, operation: Operation) -> Result<R
     check_key(line.part(1))?;
     let asked = read(data, line, 2, operation, true, false)?;
     let found = run(data, &asked, operation)?;
-    store_members(data, line.part(1), &found)
+    let event = match operation {
+        Operation::Union => "zunionstore",
+        Operation::Intersection => "zinterstore",
+        Operation::Difference => "zdiffstore",
+    };
+    store_members(data, line.part(1), event, &found)
 }
 
 fn zunionstore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
@@ -324,5 +334,5 @@ fn zrangestore(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         Some(entry) => select(data, &entry, &range, reverse, limit)?,
         None => Vec::new(),
     };
-    store_members(data, line.part(1), &members)
+    store_members(data, line.part(1), "zrangestore", &members)
 }

@@ -4,6 +4,7 @@ use super::line::{Line, PART_BYTES_MAX};
 use super::words::{Words, is, point_in_time};
 use super::{ALL_KEYS, Command, FAST, MORE, ONE_KEY, WRITE, on_data, reads};
 use crate::data::{Data, Expiry, Kind, Live, State};
+use crate::events::{GENERIC, STRING};
 use crate::failure::Failure;
 use crate::number::integer;
 use crate::reply::Reply;
@@ -223,6 +224,10 @@ fn set(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         return Ok(old);
     }
     data.set_string(key, before, value, time)?;
+    data.event(STRING, "set", key)?;
+    if matches!(time, Expiry::At(_)) {
+        data.event(GENERIC, "expire", key)?;
+    }
     Ok(if returns { old } else { Reply::Ok })
 }
 
@@ -231,6 +236,7 @@ fn setnx(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         return Ok(Reply::Int(0));
     }
     data.set_string(line.part(1), None, line.part(2), Expiry::Never)?;
+    data.event(STRING, "set", line.part(1))?;
     Ok(Reply::Int(1))
 }
 
@@ -243,6 +249,8 @@ fn set_for(
     let at = later(integer(line.part(2))?, seconds, false, data.now, name)?;
     let before = data.entry_to_change(line.part(1))?;
     data.set_string(line.part(1), before, line.part(3), Expiry::At(at))?;
+    data.event(STRING, "set", line.part(1))?;
+    data.event(GENERIC, "expire", line.part(1))?;
     Ok(Reply::Ok)
 }
 
@@ -258,6 +266,7 @@ fn getset(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let before = data.entry_to_change_of(line.part(1), Kind::String)?;
     let old = data.string(line.part(1))?;
     data.set_string(line.part(1), before, line.part(2), Expiry::Never)?;
+    data.event(STRING, "set", line.part(1))?;
     Ok(Reply::optional(old))
 }
 
@@ -267,6 +276,7 @@ fn getdel(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     };
     let old = data.string(line.part(1))?;
     data.remove(line.part(1), &entry)?;
+    data.event(GENERIC, "del", line.part(1))?;
     Ok(Reply::optional(old))
 }
 
@@ -288,10 +298,19 @@ fn getex(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
         .transpose()?;
     let value = data.string(line.part(1))?;
     match time {
-        Some(Expiry::At(at)) if at <= data.now => data.remove(line.part(1), &entry)?,
-        Some(Expiry::At(at)) => data.set_expiry(line.part(1), &entry, Some(at))?,
-        Some(Expiry::Never) => data.set_expiry(line.part(1), &entry, None)?,
-        Some(Expiry::Keep) | None => {}
+        Some(Expiry::At(at)) if at <= data.now => {
+            data.remove(line.part(1), &entry)?;
+            data.event(GENERIC, "del", line.part(1))?;
+        }
+        Some(Expiry::At(at)) => {
+            data.set_expiry(line.part(1), &entry, Some(at))?;
+            data.event(GENERIC, "expire", line.part(1))?;
+        }
+        Some(Expiry::Never) if entry.expires.is_some() => {
+            data.set_expiry(line.part(1), &entry, None)?;
+            data.event(GENERIC, "persist", line.part(1))?;
+        }
+        Some(Expiry::Never | Expiry::Keep) | None => {}
     }
     Ok(Reply::optional(value))
 }
@@ -322,6 +341,7 @@ fn set_pairs(data: &mut Live<'_, '_>, line: &Line) -> Result<(), Failure> {
             line.part(number + 1),
             Expiry::Never,
         )?;
+        data.event(STRING, "set", line.part(number))?;
     }
     Ok(())
 }
@@ -363,6 +383,7 @@ fn append(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     }
     value.extend_from_slice(line.part(2));
     data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    data.event(STRING, "append", line.part(1))?;
     Ok(Reply::count(value.len()))
 }
 
@@ -427,5 +448,6 @@ fn setrange(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     value.resize(value.len().max(end), 0);
     value[offset..end].copy_from_slice(new);
     data.set_string(line.part(1), before, &value, Expiry::Keep)?;
+    data.event(STRING, "setrange", line.part(1))?;
     Ok(Reply::count(value.len()))
 }

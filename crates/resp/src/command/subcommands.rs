@@ -31,14 +31,22 @@ const ALL: &[(&str, &[Subcommand])] = &[
     (
         "client",
         &[
+            of("caching", 3, "(YES|NO)"),
             of("getname", 2, ""),
+            of("getredir", 2, ""),
             of("id", 2, ""),
             of("info", 2, ""),
+            of("kill", -3, "<ip:port> | <option> <value> [...]"),
             of("list", -2, "[TYPE <type>] [ID <id> [<id> ...]]"),
             of("no-evict", 3, "(ON|OFF)"),
             of("no-touch", 3, "(ON|OFF)"),
+            of("pause", -3, "<timeout> [WRITE|ALL]"),
+            of("reply", 3, "(ON|OFF|SKIP)"),
             of("setinfo", 4, "(LIB-NAME|LIB-VER) <text>"),
             of("setname", 3, "<name>"),
+            of("tracking", -3, "(ON|OFF)"),
+            of("trackinginfo", 2, ""),
+            of("unpause", 2, ""),
             of("unblock", -3, "<id> [TIMEOUT|ERROR]"),
             HELP,
         ],
@@ -49,8 +57,17 @@ const ALL: &[(&str, &[Subcommand])] = &[
             of("count", 2, ""),
             of("docs", -2, "[<command> ...]"),
             of("getkeys", -4, "<command> <argument> [<argument> ...]"),
+            of(
+                "getkeysandflags",
+                -4,
+                "<command> <argument> [<argument> ...]",
+            ),
             of("info", -2, "[<command> ...]"),
-            of("list", -2, "[FILTERBY (MODULE <name>|PATTERN <pattern>)]"),
+            of(
+                "list",
+                -2,
+                "[FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
+            ),
             HELP,
         ],
     ),
@@ -110,6 +127,15 @@ const ALL: &[(&str, &[Subcommand])] = &[
         ],
     ),
     (
+        "slowlog",
+        &[
+            of("get", -2, "[<count>]"),
+            of("len", 2, ""),
+            of("reset", 2, ""),
+            HELP,
+        ],
+    ),
+    (
         "pubsub",
         &[
             of("channels", -2, "[<pattern>]"),
@@ -120,11 +146,40 @@ const ALL: &[(&str, &[Subcommand])] = &[
             HELP,
         ],
     ),
+    (
+        "xgroup",
+        &[
+            of(
+                "create",
+                -5,
+                "<key> <group> <id|$> [MKSTREAM] [ENTRIESREAD <count>]",
+            ),
+            of("createconsumer", 5, "<key> <group> <consumer>"),
+            of("delconsumer", 5, "<key> <group> <consumer>"),
+            of("destroy", 4, "<key> <group>"),
+            of("setid", -5, "<key> <group> <id|$> [ENTRIESREAD <count>]"),
+            HELP,
+        ],
+    ),
+    (
+        "xinfo",
+        &[
+            of("consumers", 4, "<key> <group>"),
+            of("groups", 3, "<key>"),
+            of("stream", -3, "<key> [FULL [COUNT <count>]]"),
+            HELP,
+        ],
+    ),
 ];
 
 fn subcommands(command: &Command) -> Option<&'static [Subcommand]> {
     let found = ALL.iter().find(|(name, _)| *name == command.name);
     found.map(|(_, subcommands)| *subcommands)
+}
+
+/// Whether a command is one by its subcommands.
+pub(crate) fn has_any(command: &Command) -> bool {
+    subcommands(command).is_some()
 }
 
 /// Refuses a subcommand that is not there, and one with another number of parts.
@@ -152,12 +207,17 @@ pub(crate) fn check(command: &Command, line: &Line) -> Result<(), Failure> {
     }
 }
 
+/// The name of the subcommand that a line has, if the command has any.
+pub(crate) fn name(command: &Command, line: &Line) -> Option<&'static str> {
+    let is_it = |sub: &&Subcommand| super::words::is(line.part(1), sub.name);
+    let found = subcommands(command)?.iter().find(is_it)?;
+    Some(found.name)
+}
+
 /// The name of a command, with that of the subcommand if it has one.
 pub(crate) fn full_name(command: &Command, line: &Line) -> String {
-    let is_it = |sub: &&Subcommand| super::words::is(line.part(1), sub.name);
-    let found = subcommands(command).and_then(|subcommands| subcommands.iter().find(is_it));
-    match found {
-        Some(found) => format!("{}|{}", command.name, found.name),
+    match name(command, line) {
+        Some(found) => format!("{}|{found}", command.name),
         None => command.name.to_string(),
     }
 }

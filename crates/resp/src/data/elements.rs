@@ -303,12 +303,18 @@ impl Live<'_, '_> {
 
     /// Gives another id elements like those of a key.
     pub fn copy_elements(&mut self, entry: &Entry, to: u64) -> Result<(), Failure> {
-        let Some(table) = self.table_of(entry.kind) else {
-            return Ok(());
-        };
+        match self.table_of(entry.kind) {
+            _ if entry.kind == Kind::Stream => self.copy_stream(entry.id, to),
+            Some(table) => self.copy_rows(table, entry.id, to),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives another id rows of a table like those of one.
+    pub(super) fn copy_rows(&mut self, table: u16, from: u64, to: u64) -> Result<(), Failure> {
         let mut rows = self.state.rows_of(table)?;
         let mut copies = Vec::new();
-        for row in rows.index(PRIMARY)?.prefix(entry.id)? {
+        for row in rows.index(PRIMARY)?.prefix(from)? {
             let mut values = row?.to_values()?;
             values[0] = Value::Int(to.into());
             copies.push(values);

@@ -1,8 +1,10 @@
 //! The rows of `kv`: which keys there are, of which kind, until when, and the values of strings.
 
-use super::places::KEYS;
+use super::databases::KeyTables;
+use super::places::keys_of;
 use super::tables::{BY_ID, PRIMARY, kv};
 use super::{Data, Kind, Live, State, bytes, check_key, engine, whole};
+use crate::events::{EXPIRED, NEW};
 use crate::failure::Failure;
 use sardonyx::low_level::Address;
 use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
@@ -35,7 +37,7 @@ pub(crate) enum Expiry {
 }
 
 impl Entry {
-    fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
+    pub(super) fn of(row: &impl ReadRow) -> Result<Entry, Failure> {
         let kind = match engine(row.value_at(kv::KIND))? {
             ValueRef::Text(name) => Kind::named(name),
             _ => None,
@@ -68,10 +70,13 @@ impl Entry {
 
 impl<S: State> Data<'_, S> {
     /// A key's row, whether its time has come or not: where it stood last, or else where the index has it.
-    fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
+    pub(super) fn row_of(&self, key: &[u8]) -> Result<Option<S::Row<'_>>, Failure> {
         check_key(key)?;
-        let (places, table) = (&self.shared.places, self.shared.numbers.kv);
-        let place = places.of(KEYS, key);
+        let Some(KeyTables { kv: table, .. }) = self.pair else {
+            return Ok(None);
+        };
+        let places = &self.shared.places;
+        let place = places.of(keys_of(self.database), key);
         if let Some(row) = self.state.hinted(places, place, table)?
             && bytes(engine(row.value_at(kv::KEY))?) == key
         {
@@ -91,7 +96,11 @@ impl<S: State> Data<'_, S> {
     /// What a key has, if it is there.
     pub fn entry(&mut self, key: &[u8]) -> Result<Option<Entry>, Failure> {
         let entry = self.any_entry(key)?;
-        Ok(entry.filter(|entry| !entry.is_expired(self.now)))
+        let entry = entry.filter(|entry| !entry.is_expired(self.now));
+        if entry.is_none() {
+            self.missed(key)?;
+        }
+        Ok(entry)
     }
 
     /// The same, of a kind.
@@ -108,13 +117,13 @@ impl<S: State> Data<'_, S> {
         key: &[u8],
         read: impl FnOnce(&Entry, &[u8]) -> T,
     ) -> Result<Option<T>, Failure> {
-        let Some(row) = self.row_of(key)? else {
+        let row = self.row_of(key)?;
+        let there = row.map(|row| Ok::<_, Failure>((Entry::of(&row)?, row)));
+        let there = there.transpose()?;
+        let Some((entry, row)) = there.filter(|(entry, _)| !entry.is_expired(self.now)) else {
+            self.missed(key)?;
             return Ok(None);
         };
-        let entry = Entry::of(&row)?;
-        if entry.is_expired(self.now) {
-            return Ok(None);
-        }
         if entry.kind != Kind::String {
             return Err(Failure::WrongType);
         }
@@ -133,7 +142,10 @@ impl<S: State> Data<'_, S> {
 
     /// How many keys there are, those included whose time has come and that nobody met since.
     pub fn count(&mut self) -> Result<u64, Failure> {
-        Ok(self.state.count_rows(self.shared.numbers.kv)?)
+        Ok(match self.pair {
+            Some(pair) => self.state.count_rows(pair.kv)?,
+            None => 0,
+        })
     }
 
     /// Calls `each` with the keys whose ids are greater, in the order of ids, until it returns false; at most `most`.
@@ -145,10 +157,10 @@ impl<S: State> Data<'_, S> {
         mut each: impl FnMut(&[u8], &Entry) -> bool,
     ) -> Result<Option<u64>, Failure> {
         let now = self.now;
-        let index = self.state.row_index(self.shared.numbers.kv, BY_ID)?;
-        let Some(from) = after.checked_add(1) else {
+        let (Some(pair), Some(from)) = (self.pair, after.checked_add(1)) else {
             return Ok(None);
         };
+        let index = self.state.row_index(pair.kv, BY_ID)?;
         for (seen, row) in index.range(from..)?.enumerate() {
             let row = row?;
             let entry = Entry::of(&row)?;
@@ -168,7 +180,10 @@ impl<S: State> Data<'_, S> {
         mut each: impl FnMut(&[u8]),
     ) -> Result<(), Failure> {
         let now = self.now;
-        let index = self.state.row_index(self.shared.numbers.kv, PRIMARY)?;
+        let Some(pair) = self.pair else {
+            return Ok(());
+        };
+        let index = self.state.row_index(pair.kv, PRIMARY)?;
         let found = match beginning.len() > super::KEY_BYTES_MAX {
             true => return Ok(()),
             false => index.starts_with(beginning)?,
@@ -182,9 +197,22 @@ impl<S: State> Data<'_, S> {
         Ok(())
     }
 
+    /// The greatest id of the database's keys.
+    fn newest_id(&self) -> Result<Option<u64>, Failure> {
+        let Some(pair) = self.pair else {
+            return Ok(None);
+        };
+        let index = self.state.row_index(pair.kv, BY_ID)?;
+        let last = index.range(0_u64..)?.next_back();
+        let Some(row) = last else { return Ok(None) };
+        Ok(Some(Entry::of(&row?)?.id))
+    }
+
     /// Some key, all about as likely if ids are about as dense.
     pub fn random_key(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        let newest = self.shared.newest_id();
+        let Some(newest) = self.newest_id()? else {
+            return Ok(None);
+        };
         let oldest = self.walk_ids(0, 1, |_, _| true)?.unwrap_or(newest);
         let width = newest.saturating_sub(oldest).saturating_add(1);
         let start = oldest.saturating_sub(1) + self.below(width);
@@ -208,6 +236,7 @@ impl Live<'_, '_> {
         match self.any_entry(key)? {
             Some(entry) if entry.is_expired(self.now) => {
                 self.remove(key, &entry)?;
+                self.event(EXPIRED, "expired", key)?;
                 Ok(None)
             }
             entry => Ok(entry),
@@ -246,14 +275,17 @@ impl Live<'_, '_> {
                 self.update_key(&before, &row)
             }
             before => {
-                if let Some(before) = before {
-                    self.remove(key, &before)?;
-                }
                 let entry = Entry {
                     expires,
                     ..self.new_entry(Kind::String)
                 };
-                self.insert_key(key, &entry, value)
+                match before {
+                    None => self.insert_key(key, &entry, value),
+                    Some(before) => {
+                        self.remove(key, &before)?;
+                        self.insert_silently(key, &entry, value)
+                    }
+                }
             }
         }
     }
@@ -278,13 +310,36 @@ impl Live<'_, '_> {
 
     /// Puts a row for a key that has none.
     pub fn insert_key(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
+        self.insert_silently(key, entry, value)?;
+        self.event(NEW, "new", key)
+    }
+
+    /// Puts another key, or none without elements, in the place of the one that there is.
+    pub fn replace(
+        &mut self,
+        key: &[u8],
+        before: Option<&Entry>,
+        after: &Entry,
+    ) -> Result<(), Failure> {
+        if let Some(before) = before {
+            self.remove(key, before)?;
+        }
+        match (after.length, before) {
+            (0, _) => Ok(()),
+            (_, None) => self.insert_key(key, after, &[]),
+            (_, Some(_)) => self.insert_silently(key, after, &[]),
+        }
+    }
+
+    /// The same of a key that is in the place of another, which nobody is told of.
+    fn insert_silently(&mut self, key: &[u8], entry: &Entry, value: &[u8]) -> Result<(), Failure> {
         check_key(key)?;
+        let pair = self.pair_to_change()?;
         if let Some(at) = entry.expires {
             self.insert_expiry(at, key)?;
         }
-        let can_be_waited_for = matches!(entry.kind, Kind::List | Kind::SortedSet);
-        if can_be_waited_for && !self.shared.blocked.is_empty() {
-            self.filled.push(key.to_vec());
+        if matches!(entry.kind, Kind::List | Kind::SortedSet | Kind::Stream) {
+            self.note_filled(key);
         }
         let mut row = RowWriter::new(kv::EXPIRES + 1);
         row.set(kv::KEY, ValueRef::Bytes(key));
@@ -294,14 +349,21 @@ impl Live<'_, '_> {
         row.set(kv::LENGTH, ValueRef::Int(entry.length.into()));
         row.set(kv::FIRST, ValueRef::Int(entry.first.into()));
         row.set(kv::EXPIRES, timestamp(entry.expires));
-        Ok(self
-            .state
-            .rows_of(self.shared.numbers.kv)?
-            .insert_row(&row)?)
+        Ok(self.state.rows_of(pair.kv)?.insert_row(&row)?)
     }
 
-    fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
-        let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
+    /// A key came for which clients may wait, or a stream went.
+    pub fn note_filled(&mut self, key: &[u8]) {
+        let database = self.database;
+        let is_noted = |(of, filled): &(u8, Vec<u8>)| *of == database && filled == key;
+        if !self.shared.blocked.is_empty() && !self.filled.last().is_some_and(is_noted) {
+            self.filled.push((database, key.to_vec()));
+        }
+    }
+
+    pub(super) fn update_key(&mut self, entry: &Entry, row: &RowWriter<'_>) -> Result<(), Failure> {
+        let pair = self.pair_to_change()?;
+        let mut rows = self.state.rows_of(pair.kv)?;
         Ok(rows.update_at(entry.at, row)?)
     }
 
@@ -368,17 +430,14 @@ impl Live<'_, '_> {
         let mut row = RowWriter::new(2);
         row.set(0, timestamp(Some(at)));
         row.set(1, ValueRef::Bytes(key));
-        Ok(self
-            .state
-            .rows_of(self.shared.numbers.expiry)?
-            .insert_row(&row)?)
+        let pair = self.pair_to_change()?;
+        Ok(self.state.rows_of(pair.expiry)?.insert_row(&row)?)
     }
 
     fn delete_expiry(&mut self, at: i64, key: &[u8]) -> Result<(), Failure> {
         let key = [Value::Timestamp(micros(at)), Value::Bytes(key.to_vec())];
-        self.state
-            .rows_of(self.shared.numbers.expiry)?
-            .delete(&key)?;
+        let pair = self.pair_to_change()?;
+        self.state.rows_of(pair.expiry)?.delete(&key)?;
         Ok(())
     }
 
@@ -387,19 +446,34 @@ impl Live<'_, '_> {
         if let Some(at) = entry.expires {
             self.delete_expiry(at, key)?;
         }
-        let mut rows = self.state.rows_of(self.shared.numbers.kv)?;
+        if entry.kind == Kind::Stream {
+            self.note_filled(key);
+        }
+        let pair = self.pair_to_change()?;
+        let mut rows = self.state.rows_of(pair.kv)?;
         Ok(rows.delete_at(entry.at)?)
     }
 
-    /// Gives what a key has another name, in whose place nothing is any more.
-    pub fn rename(&mut self, key: &[u8], entry: &Entry, to: &[u8]) -> Result<(), Failure> {
-        check_key(to)?;
-        let value = match self.row_of(key)? {
+    /// What a key's row has as its value: a string, and what a stream remembers.
+    pub fn value(&self, key: &[u8]) -> Result<Vec<u8>, Failure> {
+        Ok(match self.row_of(key)? {
             Some(row) => bytes(engine(row.value_at(kv::VALUE))?).to_vec(),
             None => Vec::new(),
-        };
+        })
+    }
+
+    /// Gives what a key has another name, in whose place nothing is any more, in a database.
+    pub fn rename(
+        &mut self,
+        key: &[u8],
+        entry: &Entry,
+        to: &[u8],
+        database: u8,
+    ) -> Result<(), Failure> {
+        check_key(to)?;
+        let value = self.value(key)?;
         self.remove_row(key, entry)?;
-        self.insert_key(to, entry, &value)
+        self.within(database, |data| data.insert_key(to, entry, &value))
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Invariants: those of [`tables`]; a key whose time has come is not seen, and deleted by whoever changes its place.
 
+pub(crate) mod databases;
 mod elements;
 mod keys;
 mod lists;
@@ -13,24 +14,28 @@ mod places;
 mod removal;
 mod room;
 mod state;
+mod streams;
 pub(crate) mod tables;
 mod watching;
 
 pub(crate) use elements::{Elements, Pair};
 pub(crate) use keys::{Entry, Expiry};
-pub(crate) use places::{KEYS, Places};
+pub(crate) use places::{Places, keys_of};
 pub(crate) use room::Room;
 #[cfg(feature = "lua")]
 pub(crate) use room::Spent;
 pub(crate) use state::{Live, State};
+pub(crate) use streams::{EntryId, Fields, Group, Pending, Stream};
 pub(crate) use tables::Numbers;
 pub(crate) use watching::Seen;
 
 use crate::blocking::{Claim, Served};
 use crate::channels::Messages;
+use crate::command::line::Line;
 use crate::failure::Failure;
 use crate::keyspace::Shared;
 use crate::request::Caller;
+use databases::KeyTables;
 use sardonyx::Error;
 use sardonyx::low_level::Committed;
 use sardonyx_base::random::Random;
@@ -47,6 +52,7 @@ pub(crate) enum Kind {
     Set,
     SortedSet,
     List,
+    Stream,
     /// Nothing that is known here: another program wrote the row. Commands for the other kinds refuse it; it can be
     /// deleted and replaced.
     Unknown,
@@ -54,12 +60,13 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Those that a command makes.
-    pub const KNOWN: [Kind; 5] = [
+    pub const KNOWN: [Kind; 6] = [
         Kind::String,
         Kind::Hash,
         Kind::Set,
         Kind::SortedSet,
         Kind::List,
+        Kind::Stream,
     ];
 
     /// As `TYPE` says it, and as it stands in `kv`.
@@ -70,6 +77,7 @@ impl Kind {
             Kind::Set => "set",
             Kind::SortedSet => "zset",
             Kind::List => "list",
+            Kind::Stream => "stream",
             Kind::Unknown => "unknown",
         }
     }
@@ -88,20 +96,61 @@ pub(crate) struct Data<'t, S> {
     /// Milliseconds since 1970.
     pub now: i64,
     pub random: Random,
+    /// The database in which commands run, and its tables; `None` if it has had no key yet.
+    pub database: u8,
+    pair: Option<KeyTables>,
     /// For what is gathered for the answer.
     pub room: &'t Room,
     /// Who calls functions, and which there are; while a command runs that does.
     pub caller: Option<&'t Caller>,
+    /// The command that runs reads keys.
+    pub only_reads: bool,
     /// What is read beside a long transaction.
     pub beside: Option<&'t Committed>,
     /// What is to be done once the transaction commits.
     pub committed: Vec<Box<dyn FnOnce()>>,
     /// What is posted then.
     pub messages: Messages,
-    /// Lists and sorted sets that came, while clients wait for some.
-    pub filled: Vec<Vec<u8>>,
+    /// Commands that took long, with how many microseconds.
+    pub slow: Vec<(Line, i64)>,
+    /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some, with their
+    /// databases.
+    pub filled: Vec<(u8, Vec<u8>)>,
+    /// As what the command waits, if that is not as it was sent.
+    pub waits: Option<Line>,
     /// The clients that were served of them, with their answers.
     pub served: Vec<(Claim, Served)>,
+}
+
+impl<'t, S: State> Data<'t, S> {
+    /// The keys of a database, at a time in milliseconds since 1970.
+    #[inline]
+    pub fn new(
+        state: &'t mut S,
+        shared: &'t Shared,
+        (now, seed): (i64, u64),
+        room: &'t Room,
+        database: u8,
+    ) -> Data<'t, S> {
+        Data {
+            pair: shared.databases.find(state, database),
+            state,
+            shared,
+            now,
+            random: Random::new(seed),
+            database,
+            room,
+            caller: None,
+            only_reads: false,
+            beside: None,
+            committed: Vec::new(),
+            messages: Messages::default(),
+            slow: Vec::new(),
+            filled: Vec::new(),
+            waits: None,
+            served: Vec::new(),
+        }
+    }
 }
 
 impl<S> Data<'_, S> {

@@ -6,7 +6,7 @@
 //! key and name; each has one place for it, which it shares with others. Whoever finds a row by a hint looks whether it is one of
 //! the table and has the name: so a hint may be wrong, or of a row that is gone, or of a transaction that was undone.
 //!
-//! Invariants: keys are the elements of id 0, which no key has; nothing that a command answers depends on hints.
+//! Invariants: the keys of a database are the elements of an id that no key has; nothing that a command answers depends on hints.
 
 use sardonyx::low_level::Address;
 use std::hash::{BuildHasher, RandomState};
@@ -20,8 +20,11 @@ const PLACES: [usize; 3] = [1 << 19, 1 << 21, 1 << 23];
 /// Bits of an address, in units of 8 bytes: as many as the engine has.
 const ADDRESS_BITS: u32 = 40;
 
-/// The id of which keys themselves are elements.
-pub(crate) const KEYS: u64 = 0;
+/// The id of which the keys of a database are elements: one that no key has.
+#[inline]
+pub(crate) fn keys_of(database: u8) -> u64 {
+    0_u64.wrapping_sub(database.into())
+}
 
 /// Hints for all keys and their elements.
 pub(crate) struct Places {

@@ -1,6 +1,7 @@
 //! Keys that go: what is deleted at once, and what is deleted a bounded number at a time afterwards.
 
-use super::tables::{NAMES, PRIMARY};
+use super::databases::KeyTables;
+use super::tables::PRIMARY;
 use super::{Data, Entry, Kind, Live, bytes, whole};
 use crate::failure::Failure;
 use sardonyx::rows::RowWriter;
@@ -8,6 +9,9 @@ use sardonyx::schema::{Value, ValueRef};
 
 /// The most elements that are deleted together with their key.
 const AT_ONCE_MAX: u64 = 64;
+
+/// The kind of what a stream's group has, in `kv_removed`.
+const GROUP: &str = "group";
 
 impl<S> Data<'_, S> {
     /// The table of a kind's elements.
@@ -19,6 +23,7 @@ impl<S> Data<'_, S> {
             Kind::Set => Some(numbers.set),
             Kind::SortedSet => Some(numbers.zset),
             Kind::List => Some(numbers.list),
+            Kind::Stream => Some(numbers.stream),
         }
     }
 }
@@ -38,12 +43,37 @@ impl Live<'_, '_> {
             return Ok(());
         }
         if entry.length <= AT_ONCE_MAX {
-            self.delete_elements(entry.kind, entry.id, usize::MAX)?;
-            return Ok(());
+            // A stream has rows besides its entries.
+            let most = match entry.kind {
+                Kind::Stream => 2 * AT_ONCE_MAX as usize,
+                _ => usize::MAX,
+            };
+            if self.delete_elements(entry.kind, entry.id, most)? < most {
+                return Ok(());
+            }
         }
+        self.leave_to_sweep(entry.id, entry.kind)
+    }
+
+    /// The elements of an id are deleted a bounded number at a time.
+    pub(super) fn leave_to_sweep(&mut self, id: u64, kind: Kind) -> Result<(), Failure> {
+        self.note_removed(id, kind.name())
+    }
+
+    /// Deletes what a group has whose row is there no more: at once, or later if it is much.
+    pub(super) fn remove_group_rows(&mut self, group: u64) -> Result<(), Failure> {
+        let most = AT_ONCE_MAX as usize;
+        match self.delete_group_rows(group, most)? < most {
+            true => Ok(()),
+            false => self.note_removed(group, GROUP),
+        }
+    }
+
+    /// Has what stands under an id be deleted later.
+    fn note_removed(&mut self, id: u64, kind: &str) -> Result<(), Failure> {
         let mut row = RowWriter::new(2);
-        row.set(0, ValueRef::Int(entry.id.into()));
-        row.set(1, ValueRef::Text(entry.kind.name()));
+        row.set(0, ValueRef::Int(id.into()));
+        row.set(1, ValueRef::Text(kind));
         Ok(self
             .state
             .rows_of(self.shared.numbers.removed)?
@@ -52,42 +82,37 @@ impl Live<'_, '_> {
 
     /// Deletes elements of an id that has no key any more, as many at most. Returns how many.
     fn delete_elements(&mut self, kind: Kind, id: u64, most: usize) -> Result<usize, Failure> {
-        let Some(table) = self.table_of(kind) else {
-            return Ok(0);
-        };
+        match self.table_of(kind) {
+            _ if kind == Kind::Stream => self.delete_stream(id, most),
+            Some(table) => self.delete_rows(table, id, most),
+            None => Ok(0),
+        }
+    }
+
+    /// Deletes rows of a table whose keys begin with an id, as many at most. Returns how many.
+    pub(super) fn delete_rows(
+        &mut self,
+        table: u16,
+        id: u64,
+        most: usize,
+    ) -> Result<usize, Failure> {
         let mut rows = self.state.rows_of(table)?;
-        let mut keys: Vec<[Value; 2]> = Vec::new();
+        let mut places = Vec::new();
         for row in rows.index(PRIMARY)?.prefix(id)?.take(most) {
-            let row = row?;
-            let second = super::engine(row.get_at(1))?.to_value();
-            keys.push([Value::Int(id.into()), second]);
+            places.push(row?.address());
         }
-        for key in &keys {
-            rows.delete(key)?;
+        for at in &places {
+            rows.delete_at(*at)?;
         }
-        Ok(keys.len())
+        Ok(places.len())
     }
 
     /// Deletes keys whose time has come, and elements of keys that are gone, as many at most. Returns how many.
-    ///
-    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
-    /// would be met first again, and nothing behind it ever.
     pub fn sweep(&mut self, most: usize) -> Result<usize, Failure> {
         let mut done = 0;
-        let mut keys = Vec::new();
-        let rows = self.state.rows_of(self.shared.numbers.expiry)?;
-        let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
-        for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
-            let row = row?;
-            let at = super::engine(row.get_at(0))?.to_value();
-            keys.push((at, bytes(super::engine(row.get_at(1))?).to_vec()));
-        }
-        for (at, key) in keys {
-            self.entry_to_change(&key)?;
-            let mut rows = self.state.rows_of(self.shared.numbers.expiry)?;
-            // It went with its key, if that had this time.
-            rows.delete(&[at, Value::Bytes(key)])?;
-            done += 1;
+        for (database, pair) in self.shared.databases.all(self.state) {
+            self.select(database);
+            done += self.sweep_expired(pair, most - done)?;
         }
         while done < most {
             let rows = self.state.rows_of(self.shared.numbers.removed)?;
@@ -96,13 +121,14 @@ impl Live<'_, '_> {
             };
             let row = row?;
             let id = whole(super::engine(row.get_at(0))?) as u64;
-            let kind = match super::engine(row.get_at(1))? {
-                ValueRef::Text(name) => Kind::named(name),
-                _ => None,
+            let (kind, is_group) = match super::engine(row.get_at(1))? {
+                ValueRef::Text(name) => (Kind::named(name), name == GROUP),
+                _ => (None, false),
             };
             drop(row);
             let deleted = match kind {
                 Some(kind) => self.delete_elements(kind, id, most - done)?,
+                None if is_group => self.delete_group_rows(id, most - done)?,
                 None => 0,
             };
             done += deleted;
@@ -114,13 +140,26 @@ impl Live<'_, '_> {
         Ok(done)
     }
 
-    /// Deletes everything.
-    pub fn clear(&mut self) -> Result<(), Failure> {
-        for name in NAMES {
-            if self.state.rows(name)?.count() > 0 {
-                self.state.truncate(name)?;
-            }
+    /// Deletes keys of the database whose time has come.
+    ///
+    /// Each row of `kv_expiry` that is met goes, also one that SQL left there, whose key is gone or has another time: it
+    /// would be met first again, and nothing behind it ever.
+    fn sweep_expired(&mut self, pair: KeyTables, most: usize) -> Result<usize, Failure> {
+        let mut keys = Vec::new();
+        let rows = self.state.rows_of(pair.expiry)?;
+        let now = ValueRef::Timestamp(self.now.saturating_mul(1000));
+        for row in rows.index(PRIMARY)?.range(..=now)?.take(most) {
+            let row = row?;
+            let at = super::engine(row.get_at(0))?.to_value();
+            keys.push((at, bytes(super::engine(row.get_at(1))?).to_vec()));
         }
-        Ok(())
+        let done = keys.len();
+        for (at, key) in keys {
+            self.entry_to_change(&key)?;
+            let mut rows = self.state.rows_of(pair.expiry)?;
+            // It went with its key, if that had this time.
+            rows.delete(&[at, Value::Bytes(key)])?;
+        }
+        Ok(done)
     }
 }

@@ -8,16 +8,26 @@
 //! kv_list     id, position | value
 //! kv_expiry   expires, key
 //! kv_removed  id | kind
+//! kv_stream   id, ms, seq | fields
+//! kv_group    id, name | number | last_ms | last_seq | entries_read     by (id, name); by number
+//! kv_consumer id, name | seen
+//! kv_pending  id, ms, seq | consumer | delivered | deliveries           by (id, ms, seq); by (id, consumer, ms, seq)
 //! ```
+//!
+//! Those of keys and of their times are database 0's: [`super::databases`] has the others'.
 //!
 //! A string is one row of `kv`, so that the common commands touch one row of one table. The elements of everything else
 //! are rows of a table of their kind, under the key's `id`: renaming a key moves none of them, and removing a key with
 //! many only notes its id in `kv_removed`, from which they are deleted a bounded number at a time. An id is not used
 //! again while a row has it: after a restart ids go on behind the greatest that any row has. Ids grow with time, which makes them the cursor of `SCAN`.
 //!
-//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none is empty; the
+//! A stream's groups stand under its id. The consumers and pending entries of a group stand under the group's `number`, which
+//! is an id, too.
+//!
+//! Invariants: a key whose `length` is not 0 has so many elements, and a kind other than string; none but a stream is empty; the
 //! elements of a list have consecutive positions from `first` on; `kv_expiry` has a row for each key that expires.
 
+use super::databases::PAIRS;
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{Schema, SchemaBuilder, Type};
 use sardonyx::{Error, Tables};
@@ -37,47 +47,78 @@ pub(crate) mod kv {
 pub(crate) const BY_ID: &str = "by_id";
 /// The name of the index of scores.
 pub(crate) const BY_SCORE: &str = "by_score";
+/// The name of the index of groups' numbers.
+pub(crate) const BY_NUMBER: &str = "by_number";
+/// The name of the index of consumers of pending entries.
+pub(crate) const BY_CONSUMER: &str = "by_consumer";
 /// The name of each table's index of its primary key.
 pub(crate) const PRIMARY: &str = sardonyx::schema::PRIMARY;
 
-/// The names of all tables.
-pub const NAMES: [&str; 7] = [
-    "kv",
+/// The names of the tables of elements, which all databases share.
+pub(crate) const ELEMENTS: [&str; 9] = [
     "kv_hash",
     "kv_set",
     "kv_zset",
     "kv_list",
-    "kv_expiry",
     "kv_removed",
+    "kv_stream",
+    "kv_group",
+    "kv_consumer",
+    "kv_pending",
 ];
 
-/// The tables' numbers in the catalogue.
+/// The number of a table that a database does not have since no server of this version has opened it. No key needs it there.
+const ABSENT: u16 = u16::MAX;
+
+/// The numbers of the tables of elements in the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
-    pub kv: u16,
     pub hash: u16,
     pub set: u16,
     pub zset: u16,
     pub list: u16,
-    pub expiry: u16,
     pub removed: u16,
+    pub stream: u16,
+    pub group: u16,
+    pub consumer: u16,
+    pub pending: u16,
 }
 
 impl Numbers {
-    /// Creates the tables where they are absent.
+    /// Creates the tables where they are absent: those of keys only for database 0, and where another has them.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is a table of such a name with other columns.
     pub fn open(tables: &Tables) -> Result<Numbers, Error> {
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [
+            hash,
+            set,
+            zset,
+            list,
+            removed,
+            stream,
+            group,
+            consumer,
+            pending,
+        ] = ELEMENTS;
+        let there: Vec<[&str; 2]> = tables.read(|view| {
+            let named = |name: &str| view.definitions().iter().any(|there| there.name == name);
+            Ok(PAIRS.into_iter().filter(|[kv, _]| named(kv)).collect())
+        })?;
+        for [kv, expiry] in std::iter::once(PAIRS[0]).chain(there) {
+            tables.create_table(kv, keys())?;
+            tables.create_table(expiry, expiring())?;
+        }
         Ok(Numbers {
-            kv: tables.create_table(kv, keys())?,
             hash: tables.create_table(hash, elements("field").column("value", Type::Bytes))?,
             set: tables.create_table(set, elements("member"))?,
             zset: tables.create_table(zset, scored())?,
             list: tables.create_table(list, positioned())?,
-            expiry: tables.create_table(expiry, expiring())?,
             removed: tables.create_table(removed, removed_keys())?,
+            stream: tables.create_table(stream, entries())?,
+            group: tables.create_table(group, groups())?,
+            consumer: tables.create_table(consumer, consumers())?,
+            pending: tables.create_table(pending, pending_entries())?,
         })
     }
 }
@@ -99,20 +140,35 @@ impl Numbers {
                 && both.all(|(a, b)| (&a.name, a.kind, a.dropped) == (&b.name, b.kind, b.dropped));
             is_same.then_some(number)
         };
-        let [kv, hash, set, zset, list, expiry, removed] = NAMES;
+        let [
+            hash,
+            set,
+            zset,
+            list,
+            removed,
+            stream,
+            group,
+            consumer,
+            pending,
+        ] = ELEMENTS;
+        let [kv, expiry] = PAIRS[0];
+        number(kv, keys())?;
+        number(expiry, expiring())?;
         Some(Numbers {
-            kv: number(kv, keys())?,
             hash: number(hash, elements("field").column("value", Type::Bytes))?,
             set: number(set, elements("member"))?,
             zset: number(zset, scored())?,
             list: number(list, positioned())?,
-            expiry: number(expiry, expiring())?,
             removed: number(removed, removed_keys())?,
+            stream: number(stream, entries()).unwrap_or(ABSENT),
+            group: number(group, groups()).unwrap_or(ABSENT),
+            consumer: number(consumer, consumers()).unwrap_or(ABSENT),
+            pending: number(pending, pending_entries()).unwrap_or(ABSENT),
         })
     }
 }
 
-fn keys() -> SchemaBuilder {
+pub(super) fn keys() -> SchemaBuilder {
     Schema::new()
         .column("key", Type::Bytes)
         .column("id", Type::U64)
@@ -153,7 +209,7 @@ fn positioned() -> SchemaBuilder {
         .ordered()
 }
 
-fn expiring() -> SchemaBuilder {
+pub(super) fn expiring() -> SchemaBuilder {
     Schema::new()
         .column("expires", Type::Timestamp)
         .column("key", Type::Bytes)
@@ -166,5 +222,45 @@ fn removed_keys() -> SchemaBuilder {
         .column("id", Type::U64)
         .column("kind", Type::Text)
         .primary_key(["id"])
+        .ordered()
+}
+
+fn entries() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("ms", Type::U64)
+        .column("seq", Type::U64)
+        .column("fields", Type::Bytes)
+        .primary_key(["id", "ms", "seq"])
+        .ordered()
+}
+
+fn groups() -> SchemaBuilder {
+    elements("name")
+        .column("number", Type::U64)
+        .column("last_ms", Type::U64)
+        .column("last_seq", Type::U64)
+        .column("entries_read", Type::I64)
+        .nullable()
+        .index(BY_NUMBER, ["number"])
+        .ordered()
+        .unique()
+}
+
+fn consumers() -> SchemaBuilder {
+    elements("name").column("seen", Type::Timestamp)
+}
+
+fn pending_entries() -> SchemaBuilder {
+    Schema::new()
+        .column("id", Type::U64)
+        .column("ms", Type::U64)
+        .column("seq", Type::U64)
+        .column("consumer", Type::Bytes)
+        .column("delivered", Type::Timestamp)
+        .column("deliveries", Type::U64)
+        .primary_key(["id", "ms", "seq"])
+        .ordered()
+        .index(BY_CONSUMER, ["id", "consumer", "ms", "seq"])
         .ordered()
 }

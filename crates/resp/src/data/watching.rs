@@ -4,7 +4,7 @@
 //! seen like any other. A key that was changed and changed back is the same again: the transaction could as well have
 //! run after both.
 
-use super::{Data, Elements, Kind, State};
+use super::{Data, Elements, EntryId, Kind, State};
 use crate::failure::Failure;
 use std::hash::{BuildHasher, Hasher};
 
@@ -58,6 +58,17 @@ impl<S: State> Data<'_, S> {
                 add(&score.to_bits().to_le_bytes());
                 Ok(true)
             })?,
+            // As in Redis, without its groups.
+            Kind::Stream => {
+                let last = self.stream(key)?.map(|stream| stream.last);
+                add(last.unwrap_or(EntryId::MIN).to_string().as_bytes());
+                let all = (EntryId::MIN, EntryId::MAX);
+                self.walk_entries(entry.id, all, false, &mut |id, fields| {
+                    add(id.to_string().as_bytes());
+                    add(fields);
+                    true
+                })?;
+            }
             Kind::List => {
                 let (from, to) = (entry.first, entry.end());
                 self.walk_list(entry.id, from, to, false, |_, value| {

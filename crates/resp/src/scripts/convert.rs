@@ -57,7 +57,7 @@ pub(super) fn value_of(
             field(lua, "set", Value::Table(set))
         }
         Reply::Set(items) => array(lua, items.iter(), is_new, limits),
-        Reply::Map(pairs) if is_new => {
+        Reply::Map(pairs) | Reply::Named(pairs) if is_new => {
             let map = lua.create_table()?;
             for (key, value) in pairs {
                 map.raw_set(
@@ -67,13 +67,8 @@ pub(super) fn value_of(
             }
             field(lua, "map", Value::Table(map))
         }
-        Reply::Pairs(pairs) if is_new => {
-            let list = lua.create_table()?;
-            for (key, value) in pairs {
-                list.raw_push(array(lua, [key, value].into_iter(), is_new, limits)?)?;
-            }
-            Ok(Value::Table(list))
-        }
+        Reply::Pairs(pairs) if is_new => list_of_pairs(lua, pairs, is_new, limits),
+        Reply::Named(pairs) => list_of_pairs(lua, pairs, is_new, limits),
         Reply::Map(pairs) | Reply::Pairs(pairs) => {
             let items = pairs.iter().flat_map(|(key, value)| [key, value]);
             array(lua, items, is_new, limits)
@@ -86,7 +81,11 @@ pub(super) fn value_of(
         }
         Reply::Verbatim(text) => string(text.as_bytes()),
         Reply::Large(digits) if is_new => field(lua, "big_number", string(digits.as_bytes())?),
-        Reply::Large(digits) => string(digits.as_bytes()),
+        Reply::Decimal(digits) if is_new => {
+            let number = digits.parse().unwrap_or(f64::NAN);
+            field(lua, "double", Value::Number(number))
+        }
+        Reply::Large(digits) | Reply::Decimal(digits) => string(digits.as_bytes()),
     }
 }
 
@@ -94,6 +93,19 @@ fn field(lua: &Lua, name: &str, value: Value) -> mlua::Result<Value> {
     let table = lua.create_table()?;
     table.raw_set(name, value)?;
     Ok(Value::Table(table))
+}
+
+fn list_of_pairs(
+    lua: &Lua,
+    pairs: &[(Reply, Reply)],
+    is_new: bool,
+    limits: &Limits,
+) -> mlua::Result<Value> {
+    let list = lua.create_table()?;
+    for (key, value) in pairs {
+        list.raw_push(array(lua, [key, value].into_iter(), is_new, limits)?)?;
+    }
+    Ok(Value::Table(list))
 }
 
 fn array<'r>(

@@ -9,10 +9,11 @@ use super::library::{functions, stopped};
 use super::limits::{BYTES_MAX, CALL_STEPS, Limits, STEPS_MAX, Stop, TIME_MAX};
 use super::{Digest, Script};
 use crate::command::line::{Gathered, Line, PART_BYTES_MAX};
-use crate::command::words::is;
-use crate::command::{self, Command, MESSAGES, NO_SCRIPT, WRITE, subcommands};
+use crate::command::{self, Command, MESSAGES, NO_SCRIPT, READ, WRITE, popping, subcommands};
+use crate::data::databases::database;
 use crate::data::{Data, Spent, State};
 use crate::failure::Failure;
+use crate::number::integer;
 use crate::reply::Reply;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState,
@@ -160,6 +161,7 @@ impl Interpreter {
     ) -> Result<Reply, Failure> {
         let compiled = self.compiled(script)?;
         self.limits.seed(data.random.next());
+        let own = data.database;
         let mut calls = Calls {
             data,
             limits: &self.limits,
@@ -188,6 +190,8 @@ impl Interpreter {
             failure,
             ..
         } = calls;
+        // Where a script goes, it goes alone.
+        data.select(own);
         if let Some(failure) = failure {
             return Err(failure);
         }
@@ -345,17 +349,29 @@ impl<S: State> Calls<'_, '_, S> {
         let command = known(line)?;
         // What is posted is a part of the transaction as what is written, and not of a script that only reads.
         let writes = command.is(WRITE) || command.is(MESSAGES) && command.name != "pubsub";
+        if command.name == "select" {
+            let number = integer(line.part(1))?;
+            self.data.select(database(number)?);
+            return Ok(Reply::Ok);
+        }
         if command.run.is_none() {
             return of_connection(command, line, self.data.now);
         }
         if command.is(NO_SCRIPT) {
             return Err(NOT_IN_SCRIPTS);
         }
+        if command.name.starts_with("xread") && popping::may_wait(command, line) {
+            let name = String::from_utf8_lossy(line.part(0));
+            return Err(Failure::Said(format!(
+                "ERR {name} command is not allowed with BLOCK option from scripts"
+            )));
+        }
         if writes && self.only_reads {
             return Err(Failure::Told(
                 "ERR Write commands are not allowed from read-only scripts.",
             ));
         }
+        self.data.only_reads = command.is(READ);
         let reply = S::run(self.data, command, line)?;
         self.data.room.check()?;
         self.has_written |= writes;
@@ -393,8 +409,6 @@ fn of_connection(command: &Command, line: &Line, now: i64) -> Result<Reply, Fail
         "ping" if line.len() > 2 => Err(command.wrong_arguments()),
         "ping" | "echo" => Ok(Reply::Bulk(line.part(1).to_vec())),
         "time" => Ok(crate::session::time(now)),
-        "select" if is(line.part(1), "0") => Ok(Reply::Ok),
-        "select" => Err(Failure::Told("ERR DB index is out of range")),
         _ => Err(NOT_IN_SCRIPTS),
     }
 }

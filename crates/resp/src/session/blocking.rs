@@ -8,7 +8,7 @@ use crate::blocking::{Place, Served};
 use crate::channels::served_address;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{BLOCKING, Command, popping};
+use crate::command::{self, Command, WRITE, popping};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::request::What;
@@ -24,6 +24,8 @@ pub(super) struct Waits {
     /// Until when, in milliseconds since 1970.
     until: Option<i64>,
     is_waiting: bool,
+    /// Its client wants no answer.
+    is_silent: bool,
 }
 
 impl Session {
@@ -37,20 +39,23 @@ impl Session {
             place: Some(place),
             until: limit.map(|limit| now.saturating_add_unsigned(limit)),
             is_waiting: false,
+            is_silent: false,
         };
     }
 
     pub(super) fn place_of(&self, what: &What) -> Option<Weak<Place>> {
         match what {
-            What::One(call) if call.command.is(BLOCKING) => {
+            What::One(call) if popping::may_wait(call.command, &call.line) => {
                 self.waits.place.as_ref().map(Arc::downgrade)
             }
             _ => None,
         }
     }
 
-    pub(super) fn begin_to_wait(&mut self) {
+    pub(super) fn begin_to_wait(&mut self, is_silent: bool) {
         self.waits.is_waiting = true;
+        self.waits.is_silent = is_silent;
+        self.client.waits(true);
     }
 
     /// Whether the client waits for elements.
@@ -58,17 +63,53 @@ impl Session {
         self.waits.is_waiting
     }
 
+    /// Whether the client waits: for elements, or with a command for the end of a pause.
+    pub fn waits(&self) -> bool {
+        self.waits_for_elements() || self.held.is_some()
+    }
+
+    /// Whether a command is to wait for the end of a pause.
+    pub(super) fn is_paused(&self, line: &Line) -> bool {
+        let clients = &self.keyspace.shared().clients;
+        clients
+            .paused(self.options.clock.now())
+            .is_some_and(|pause| !pause.only_writes || self.may_write(line))
+    }
+
+    /// Whether a command waits for a pause that has ended.
+    pub(super) fn pause_is_over(&self) -> bool {
+        self.held.as_ref().is_some_and(|line| !self.is_paused(line))
+    }
+
+    fn may_write(&self, line: &Line) -> bool {
+        let writes = |command: &Command| command.is(WRITE) || command.name.ends_with("publish");
+        match command::find(line.part(0)) {
+            Some(command) if command.name == "exec" => self.queue.as_ref().is_some_and(|queue| {
+                let mut calls = queue.calls.iter();
+                calls.any(|call| writes(call.command))
+            }),
+            Some(command) => writes(command),
+            None => false,
+        }
+    }
+
     /// How long the client is to wait yet: then call [`Session::time_out`]. `None` if it does not wait, or for ever.
     pub fn wait_limit(&self) -> Option<Duration> {
-        let until = self.waits.until.filter(|_| self.waits.is_waiting)?;
-        let left = until.saturating_sub(self.options.clock.now());
+        let now = self.options.clock.now();
+        let until = match &self.held {
+            None => self.waits.until.filter(|_| self.waits.is_waiting)?,
+            Some(_) => {
+                (self.keyspace.shared().clients.paused(now)).map_or(now, |pause| pause.until)
+            }
+        };
+        let left = until.saturating_sub(now);
         Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
     }
 
     /// Writes that there is nothing, if the time of a client that waits is over. If it was served, or is being served, it
     /// waits until that is durable, or undone.
     pub fn time_out(&mut self, output: &mut BytesMut) {
-        if self.wait_limit().is_none_or(|left| !left.is_zero()) {
+        if !self.waits_for_elements() || self.wait_limit().is_none_or(|left| !left.is_zero()) {
             return;
         }
         self.waits.until = None;
@@ -78,8 +119,9 @@ impl Session {
             .as_ref()
             .is_some_and(|place| place.time_out())
         {
-            Reply::NullArray.write(self.version, output);
+            self.answer_late(&Reply::NullArray, output);
             self.waits = Waits::default();
+            self.client.waits(false);
         }
     }
 
@@ -91,9 +133,17 @@ impl Session {
             return;
         };
         self.errors += u64::from(reply.is_error());
-        reply.write(self.version, output);
+        self.answer_late(&reply, output);
         self.waits = Waits::default();
+        self.client.waits(false);
         self.told = memory;
+    }
+
+    /// Writes the answer to a command that waited.
+    fn answer_late(&mut self, reply: &Reply, output: &mut BytesMut) {
+        if !self.waits.is_silent {
+            reply.write(self.version, output);
+        }
     }
 
     /// `CLIENT UNBLOCK`.

@@ -1,16 +1,18 @@
 //! Commands of the connection: who is there, in which version, and transactions' beginnings and ends.
 
+use super::clients::{Answers, check_name};
 use super::listening::LISTENING;
 use super::options::DEFAULT_USER;
 use super::{Planned, Queue, Session, caller};
-use crate::channels::Kind;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, OPEN, subcommands};
+use crate::command::{ADMIN, ALL_KEYS, ALONE, Command, FAST, NO_KEYS, NO_SCRIPT, OPEN};
+use crate::data::databases::database;
 use crate::failure::Failure;
 use crate::reply::{Reply, Version};
-use crate::request::{Request, Step, What};
-use std::sync::PoisonError;
+use crate::request::{Request, Selected, Step, What};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
 
 const fn of_session(name: &'static str, arity: i32, flags: u16, summary: &'static str) -> Command {
     Command {
@@ -28,7 +30,7 @@ const fn watch() -> Command {
     let command = of_session(
         "watch",
         -2,
-        FAST,
+        FAST | NO_SCRIPT,
         "Has EXEC done only if keys have not changed",
     );
     Command {
@@ -40,27 +42,47 @@ const fn watch() -> Command {
 pub(crate) const COMMANDS: &[Command] = &[
     of_session("ping", -1, FAST, "Answers"),
     of_session("echo", 2, FAST, "Returns what was sent"),
-    of_session("quit", -1, FAST | OPEN, "Ends the connection"),
-    of_session("reset", 1, FAST | OPEN, "Makes the connection a new one"),
+    of_session("quit", -1, FAST | OPEN | NO_SCRIPT, "Ends the connection"),
+    of_session(
+        "reset",
+        1,
+        FAST | OPEN | NO_SCRIPT,
+        "Makes the connection a new one",
+    ),
     of_session(
         "hello",
         -1,
-        FAST | OPEN,
+        FAST | OPEN | NO_SCRIPT,
         "Says which version of the protocol the client speaks",
     ),
-    of_session("auth", -2, FAST | OPEN, "Says who the client is"),
-    of_session("select", 2, FAST, "Chooses a database: 0"),
+    of_session(
+        "auth",
+        -2,
+        FAST | OPEN | NO_SCRIPT,
+        "Says who the client is",
+    ),
+    of_session("select", 2, FAST, "Goes to another database"),
     of_session("client", -2, 0, "Says something of the connection"),
-    of_session("multi", 1, FAST, "Begins a transaction"),
+    of_session("multi", 1, FAST | NO_SCRIPT, "Begins a transaction"),
     of_session(
         "exec",
         1,
-        0,
+        NO_SCRIPT,
         "Runs the commands since MULTI as a transaction",
     ),
-    of_session("discard", 1, FAST, "Forgets the commands since MULTI"),
+    of_session(
+        "discard",
+        1,
+        FAST | NO_SCRIPT,
+        "Forgets the commands since MULTI",
+    ),
     watch(),
-    of_session("unwatch", 1, FAST, "Has EXEC done whatever changed"),
+    of_session(
+        "unwatch",
+        1,
+        FAST | NO_SCRIPT,
+        "Has EXEC done whatever changed",
+    ),
     of_session("command", -1, 0, "Says what commands there are"),
     of_session("info", -1, 0, "Says how the server is"),
     of_session("config", -2, ADMIN, "Says how the server is set"),
@@ -74,14 +96,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     of_session(
         "save",
         1,
-        ADMIN | ALONE,
+        ADMIN | ALONE | NO_SCRIPT,
         "Begins a checkpoint; everything is durable anyway",
     ),
-    of_session("bgsave", -1, ADMIN, "Begins a checkpoint"),
+    of_session("bgsave", -1, ADMIN | NO_SCRIPT, "Begins a checkpoint"),
     of_session(
         "wait",
         3,
-        0,
+        NO_SCRIPT,
         "Returns how many replicas have what was written: 0",
     ),
     of_session(
@@ -91,7 +113,15 @@ pub(crate) const COMMANDS: &[Command] = &[
         "Returns how many disks have what was written: 1 here, 0 elsewhere",
     ),
     of_session("function", -2, 0, "Says what functions there are"),
-    of_session("debug", -2, ADMIN, "Refused"),
+    of_session(
+        "monitor",
+        1,
+        ADMIN | ALONE | NO_SCRIPT,
+        "Shows what all clients do",
+    ),
+    of_session("slowlog", -2, ADMIN, "Says which commands took long"),
+    of_session("latency", -2, ADMIN, "Refused: see the server's metrics"),
+    of_session("debug", -2, ADMIN | NO_SCRIPT, "Refused"),
 ];
 
 impl Session {
@@ -157,12 +187,13 @@ impl Session {
             }
             "hello" => self.hello(line).await,
             "auth" => self.auth(line).await,
-            "select" => match crate::number::integer(line.part(1)) {
-                Ok(0) => Ok(Reply::Ok),
-                Ok(_) => Err(Failure::Told("ERR DB index is out of range")),
-                Err(failure) => Err(failure),
-            },
-            "client" => self.client(line),
+            "select" => selected(line).map(|database| {
+                self.database = Selected::Is(database);
+                Reply::Ok
+            }),
+            "client" => self.client(command, line, now),
+            "monitor" => Ok(self.monitor()),
+            "slowlog" => self.slowlog(line),
             _ if LISTENING.iter().any(|listens| listens.name == command.name) => {
                 self.listen(command, line)
             }
@@ -183,25 +214,49 @@ impl Session {
         self.executed = queue.share;
         let mut steps = Vec::with_capacity(queue.calls.len());
         for call in queue.calls {
+            self.show(call.command, &call.line, now);
             steps.push(match call.command.run {
                 Some(_) => Step::Call(call),
+                None if call.command.name == "select" => match selected(&call.line) {
+                    Ok(database) => Step::Select(database),
+                    Err(failure) => Step::Answered(Reply::Error(failure.to_string())),
+                },
                 None => Step::Answered(self.answer(call.command, &call.line, now).await),
             });
         }
-        let request = self.request(What::All(steps, watched), now);
+        // Where its commands go is known when they have run.
+        let selects = steps.iter().any(|step| matches!(step, Step::Select(_)));
+        let behind = selects.then(|| Arc::new(AtomicU8::new(self.database.get())));
+        self.show_by_name("EXEC", now);
+        let request = self.request(What::All(steps, watched, behind.clone()), now);
         requests.push(request);
+        if let Some(behind) = behind {
+            self.database = Selected::By(behind);
+        }
         Planned::Asked
     }
 
     fn reset(&mut self) {
         self.version = Version::default();
-        self.name.clear();
-        self.library = Default::default();
+        self.monitoring = None;
+        self.answers = Answers::default();
+        self.database = Selected::Is(0);
         self.queue = None;
         self.watched = None;
         self.listen_to_none();
         self.permission = self.options.permission_without_password();
-        self.caller = caller(DEFAULT_USER, &self.options);
+        self.be(DEFAULT_USER);
+        self.client.rename(|identity| {
+            identity.name.clear();
+            identity.library = Default::default();
+        });
+    }
+
+    /// The client is a user.
+    fn be(&mut self, user: &str) {
+        self.caller = caller(user, &self.options);
+        let caller = self.caller.clone();
+        self.client.rename(|identity| identity.caller = caller);
     }
 
     async fn hello(&mut self, line: &Line) -> Result<Reply, Failure> {
@@ -239,7 +294,7 @@ impl Session {
             ));
         }
         if let Some(name) = name {
-            self.name = name;
+            self.rename(name);
         }
         self.version = version;
         let number = if version == Version::Resp3 { 3 } else { 2 };
@@ -297,152 +352,16 @@ impl Session {
             [] => DEFAULT_USER.into(),
             user => String::from_utf8_lossy(user),
         };
-        self.caller = caller(&user, &self.options);
+        self.be(&user);
         Ok(())
     }
+}
 
-    fn client(&mut self, line: &Line) -> Result<Reply, Failure> {
-        let word = line.part(1);
-        match word {
-            word if is(word, "setname") => {
-                self.name = check_name(line.part(2))?;
-                Ok(Reply::Ok)
-            }
-            word if is(word, "getname") => match self.name.is_empty() {
-                true => Ok(Reply::Null),
-                false => Ok(Reply::Bulk(self.name.clone())),
-            },
-            word if is(word, "id") => Ok(Reply::Int(self.id as i64)),
-            word if is(word, "info") => Ok(Reply::Verbatim(self.client_line("info"))),
-            word if is(word, "list") => match self.is_listed(line)? {
-                true => Ok(Reply::Verbatim(self.client_line("list"))),
-                false => Ok(Reply::Verbatim(String::new())),
-            },
-            word if is(word, "unblock") => self.unblock(line),
-            word if is(word, "setinfo") => self.set_library(line),
-            // Nothing is evicted, and no key remembers when it was used.
-            word if is(word, "no-evict") || is(word, "no-touch") => {
-                match is(line.part(2), "on") || is(line.part(2), "off") {
-                    true => Ok(Reply::Ok),
-                    false => Err(Failure::Syntax),
-                }
-            }
-            _ => Ok(subcommands::help("client")),
-        }
-    }
-
-    /// True if `CLIENT LIST` asks for this connection, the only one that it can list.
-    fn is_listed(&self, line: &Line) -> Result<bool, Failure> {
-        let mut words = Words::from(line, 2);
-        if words.left() == 2 && words.take("type") {
-            let kind = words.wanted()?;
-            return match ["normal", "master", "slave", "replica", "pubsub"] {
-                kinds if kinds.iter().any(|known| is(kind, known)) => {
-                    let own = if self.listens.all() > 0 {
-                        "pubsub"
-                    } else {
-                        "normal"
-                    };
-                    Ok(is(kind, own))
-                }
-                _ => {
-                    let kind = String::from_utf8_lossy(kind);
-                    Err(Failure::Said(format!("ERR Unknown client type '{kind}'")))
-                }
-            };
-        }
-        if words.left() > 1 && words.take("id") {
-            let mut is_listed = false;
-            while let Some(id) = words.next() {
-                let id = crate::number::parse_integer(id).filter(|id| *id > 0);
-                let id = id.ok_or(Failure::Told("ERR Invalid client ID"))?;
-                is_listed |= id as u64 == self.id;
-            }
-            return Ok(is_listed);
-        }
-        match words.left() {
-            0 => Ok(true),
-            _ => Err(Failure::Syntax),
-        }
-    }
-
-    /// Keeps what a client's library says of itself.
-    fn set_library(&mut self, line: &Line) -> Result<Reply, Failure> {
-        let (word, text) = (line.part(2), line.part(3));
-        let (kept, name) = match () {
-            () if is(word, "lib-name") => (&mut self.library.0, "lib-name"),
-            () if is(word, "lib-ver") => (&mut self.library.1, "lib-ver"),
-            () => {
-                let word = String::from_utf8_lossy(word);
-                return Err(Failure::Said(format!("ERR Unrecognized option '{word}'")));
-            }
-        };
-        if !is_name(text) {
-            return Err(Failure::Said(format!(
-                "ERR {name} cannot contain spaces, newlines or special characters."
-            )));
-        }
-        *kept = text.to_vec();
-        Ok(Reply::Ok)
-    }
-
-    /// The line of this connection; other connections are the listener's to know. Clients read all of its fields:
-    /// those that say nothing here are 0.
-    fn client_line(&self, subcommand: &str) -> String {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let version = if self.version == Version::Resp3 { 3 } else { 2 };
-        let address = match self.options.address {
-            Some(address) => address.to_string(),
-            None => "?:0".into(),
-        };
-        let queued = match &self.queue {
-            Some(queue) => queue.calls.len() as i64,
-            None => -1,
-        };
-        let watched = self.watched.as_ref().map_or(0, |watched| {
-            watched.lock().unwrap_or_else(PoisonError::into_inner).len()
-        });
-        let flags = match (self.listens.all() > 0, self.queue.is_some()) {
-            (true, true) => "Px",
-            (true, false) => "P",
-            (false, true) => "x",
-            (false, false) => "N",
-        };
-        format!(
-            "id={} addr={address} laddr=?:0 fd=0 name={} age={} idle=0 flags={} db=0 sub={} psub={} ssub={} multi={queued} \
-             watch={watched} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 \
-             events=r cmd=client|{subcommand} user={} redir=-1 resp={version} lib-name={} lib-ver={}\n",
-            self.id,
-            text(&self.name),
-            (self.options.clock.now() - self.since).max(0) / 1000,
-            flags,
-            self.listens.count(Kind::Channel),
-            self.listens.count(Kind::Pattern),
-            self.listens.count(Kind::Shard),
-            self.queue.as_ref().map_or(0, |queue| queue.bytes),
-            self.caller.user,
-            text(&self.library.0),
-            text(&self.library.1),
-        )
-    }
+/// The database of a `SELECT`.
+pub(super) fn selected(line: &Line) -> Result<u8, Failure> {
+    database(crate::number::integer(line.part(1))?)
 }
 
 fn error(text: String) -> Planned {
     Planned::Answered(Reply::Error(text))
-}
-
-/// The longest name of a client.
-const NAME_BYTES_MAX: usize = 1024;
-
-fn is_name(name: &[u8]) -> bool {
-    name.iter().all(|byte| byte.is_ascii_graphic()) && name.len() <= NAME_BYTES_MAX
-}
-
-fn check_name(name: &[u8]) -> Result<Vec<u8>, Failure> {
-    match is_name(name) {
-        true => Ok(name.to_vec()),
-        false => Err(Failure::Told(
-            "ERR Client names cannot contain spaces, newlines or special characters.",
-        )),
-    }
 }

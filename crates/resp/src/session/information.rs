@@ -1,12 +1,10 @@
 //! What the server says of itself: `COMMAND`, `INFO`, `CONFIG`, `TIME`, and the like.
 
 use super::Session;
+use super::command_about::about;
 use crate::command::line::Line;
 use crate::command::words::{Words, is};
-use crate::command::{
-    self, ADMIN, ALONE, BLOCKING, Command, FAST, MESSAGES, MORE, NO_SCRIPT, OPEN, READ, WRITE,
-    subcommands,
-};
+use crate::command::{Command, subcommands};
 use crate::failure::Failure;
 use crate::functions::Listed;
 use crate::pattern::matches;
@@ -33,9 +31,9 @@ impl Session {
         now: i64,
     ) -> Result<Reply, Failure> {
         match command.name {
-            "command" => command_about(line),
+            "command" => about(line),
             "info" => Ok(Reply::Verbatim(sections(&self.info(), line))),
-            "config" => config(line),
+            "config" => self.config(line),
             "time" => Ok(time(now)),
             "lastsave" => Ok(Reply::Int(self.keyspace.last_checkpoint() / 1000)),
             "save" => {
@@ -64,6 +62,9 @@ impl Session {
                     "ERR functions are registered by the program that embeds the server, or procedures of SQL",
                 )),
             },
+            "latency" => Err(Failure::Told(
+                "ERR LATENCY is not supported: the server's metrics have the times of its commits and statements",
+            )),
             "debug" => Err(Failure::Told("ERR DEBUG command not allowed.")),
             _ => Err(command.wrong_arguments()),
         }
@@ -99,22 +100,30 @@ impl Session {
             true => "role:slave\r\nmaster_link_status:up\r\nslave_read_only:1",
             false => "role:master",
         };
-        let keys = self.keyspace.count().unwrap_or(0);
+        let clients = self.keyspace.shared().clients.all();
+        let counts = self.keyspace.counts().unwrap_or_default();
+        let keyspace: String = counts
+            .iter()
+            .map(|counts| {
+                let (number, keys, expires) = (counts.database, counts.keys, counts.expiring);
+                format!("db{number}:keys={keys},expires={expires},avg_ttl=0\r\n")
+            })
+            .collect();
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
+             # Clients\r\nconnected_clients:{}\r\nblocked_clients:{}\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
              rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
              connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
+            clients.len(),
+            self.keyspace.shared().blocked.count(),
             u8::from(tables.is_some_and(|tables| tables.is_checkpointing())),
             self.keyspace.last_checkpoint() / 1000,
             committed,
-            match keys {
-                0 => String::new(),
-                keys => format!("db0:keys={keys},expires=0,avg_ttl=0\r\n"),
-            },
+            keyspace,
         )
     }
 }
@@ -170,188 +179,6 @@ fn sections(info: &str, line: &Line) -> String {
     };
     let sections: Vec<&str> = info.split("\r\n\r\n").filter(wanted).collect();
     sections.join("\r\n\r\n")
-}
-
-/// The settings that clients ask for. They cannot be changed.
-const SETTINGS: [(&str, &str); 7] = [
-    ("save", ""),
-    ("appendonly", "yes"),
-    ("appendfsync", "always"),
-    ("databases", "1"),
-    ("maxmemory", "0"),
-    ("maxmemory-policy", "noeviction"),
-    ("proto-max-bulk-len", "16777216"),
-];
-
-fn config(line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    if is(word, "get") {
-        let wanted = |name: &str| {
-            let is_it = |pattern: &[u8]| matches(&pattern.to_ascii_lowercase(), name.as_bytes());
-            line.parts(2).any(is_it)
-        };
-        let found = SETTINGS.iter().filter(|(name, _)| wanted(name));
-        let found = found.map(|(name, value)| (Reply::Text(name), Reply::Text(value)));
-        return Ok(Reply::Map(found.collect()));
-    }
-    if is(word, "set") {
-        let is_unknown = |name: &&[u8]| !SETTINGS.iter().any(|(known, _)| is(name, known));
-        if let Some(name) = line.parts(2).step_by(2).find(is_unknown) {
-            let name = String::from_utf8_lossy(name);
-            return Err(Failure::Said(format!(
-                "ERR Unknown option or number of arguments for CONFIG SET - '{name}'"
-            )));
-        }
-        let name = String::from_utf8_lossy(line.part(2));
-        return Err(Failure::Said(format!(
-            "ERR CONFIG SET failed (possibly related to argument '{name}') - can't set immutable config"
-        )));
-    }
-    match is(word, "help") {
-        true => Ok(subcommands::help("config")),
-        // There are no statistics to be forgotten, and no file to be written.
-        false => Ok(Reply::Ok),
-    }
-}
-
-/// `COMMAND` and what is behind it.
-fn command_about(line: &Line) -> Result<Reply, Failure> {
-    let word = line.part(1);
-    let named = || {
-        let all = command::all().filter(|(_, command)| {
-            line.len() == 2 || line.parts(2).any(|name| is(name, command.name))
-        });
-        all.collect::<Vec<_>>()
-    };
-    match word {
-        _ if line.len() == 1 => Ok(Reply::Array(
-            command::all()
-                .map(|(_, command)| described(command))
-                .collect(),
-        )),
-        word if is(word, "count") => Ok(Reply::count(command::all().count())),
-        word if is(word, "list") => listed_commands(line),
-        word if is(word, "info") && line.len() > 2 => {
-            let one = |name: &[u8]| command::find(name).map_or(Reply::Null, described);
-            Ok(Reply::Array(line.parts(2).map(one).collect()))
-        }
-        word if is(word, "info") => Ok(Reply::Array(
-            command::all()
-                .map(|(_, command)| described(command))
-                .collect(),
-        )),
-        word if is(word, "docs") => {
-            let docs = named().into_iter().map(|(group, command)| {
-                let facts = [
-                    ("summary", command.summary),
-                    ("since", "1.0.0"),
-                    ("group", group),
-                ];
-                let facts = facts.map(|(name, text)| (Reply::Text(name), Reply::Text(text)));
-                (Reply::Text(command.name), Reply::Map(facts.to_vec()))
-            });
-            Ok(Reply::Map(docs.collect()))
-        }
-        word if is(word, "getkeys") => keys_of(line),
-        _ => Ok(subcommands::help("command")),
-    }
-}
-
-/// The names of the commands, all or those that a filter asks for.
-fn listed_commands(line: &Line) -> Result<Reply, Failure> {
-    let mut words = Words::from(line, 2);
-    let mut pattern = None;
-    if words.left() > 0 {
-        if words.left() != 3 || !words.take("filterby") {
-            return Err(Failure::Syntax);
-        }
-        match words.wanted()? {
-            word if is(word, "pattern") => pattern = Some(words.wanted()?.to_ascii_lowercase()),
-            // No command is of a module.
-            word if is(word, "module") => return Ok(Reply::Array(Vec::new())),
-            word if is(word, "aclcat") => {
-                return Err(Failure::Told(
-                    "ERR COMMAND LIST FILTERBY ACLCAT is not supported: commands have no categories",
-                ));
-            }
-            _ => return Err(Failure::Syntax),
-        }
-    }
-    let wanted = |name: &str| {
-        let pattern = pattern.as_deref();
-        pattern.is_none_or(|pattern| matches(pattern, name.as_bytes()))
-    };
-    let names = command::all().map(|(_, command)| command.name);
-    Ok(Reply::Array(
-        names.filter(|name| wanted(name)).map(Reply::Text).collect(),
-    ))
-}
-
-fn keys_of(line: &Line) -> Result<Reply, Failure> {
-    let command =
-        command::find(line.part(2)).ok_or(Failure::Told("ERR Invalid command specified"))?;
-    let parts = line.len() - 2;
-    if !command.takes(parts) {
-        return Err(Failure::Told(
-            "ERR Invalid number of arguments specified for command",
-        ));
-    }
-    let (first, last, step) = command.keys;
-    if let Some(place) = command::counted_keys(command.name) {
-        return counted_keys_of(line, place, first);
-    }
-    if first == 0 {
-        return Err(Failure::Told("ERR The command has no key arguments"));
-    }
-    let last = if last < 0 { parts as i32 + last } else { last };
-    let keys = (first..=last).step_by(step.max(1) as usize);
-    Ok(Reply::bulks(
-        keys.map(|key| line.part(key as usize + 2).to_vec()),
-    ))
-}
-
-/// The keys of a command whose part `place` says how many follow; before them the one where it stores, if it does.
-fn counted_keys_of(line: &Line, place: usize, stored: i32) -> Result<Reply, Failure> {
-    let part = |number: usize| line.part(number + 2);
-    let count = crate::number::parse_integer(part(place)).and_then(|n| usize::try_from(n).ok());
-    let there = line.len().saturating_sub(place + 3);
-    let count = count.filter(|count| (1..=there).contains(count));
-    let count = count.ok_or(Failure::Told("ERR Invalid arguments specified for command"))?;
-    let stored = (stored == 1).then_some(1);
-    let keys = stored.into_iter().chain(place + 1..=place + count);
-    Ok(Reply::bulks(keys.map(|key| part(key).to_vec())))
-}
-
-fn described(command: &Command) -> Reply {
-    let words: [(u16, &str); 10] = [
-        (WRITE, "write"),
-        (READ, "readonly"),
-        (MORE, "denyoom"),
-        (FAST, "fast"),
-        (OPEN, "no_auth"),
-        (ADMIN, "admin"),
-        (ALONE, "no_multi"),
-        (MESSAGES, "pubsub"),
-        (NO_SCRIPT, "noscript"),
-        (BLOCKING, "blocking"),
-    ];
-    let flags = words.iter().filter(|(flag, _)| command.is(*flag));
-    let flags = flags.map(|(_, word)| Reply::Simple(word)).collect();
-    let (first, last, step) = command.keys;
-    let places = [first, last, step].map(|place| Reply::Int(place.into()));
-    let [first, last, step] = places;
-    Reply::Array(vec![
-        Reply::Text(command.name),
-        Reply::Int(command.arity.into()),
-        Reply::Set(flags),
-        first,
-        last,
-        step,
-        Reply::Set(Vec::new()),
-        Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
-    ])
 }
 
 #[cfg(test)]

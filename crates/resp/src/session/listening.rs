@@ -86,6 +86,11 @@ impl Listens {
         self.counts.iter().sum()
     }
 
+    /// How many of each kind.
+    pub fn all_counts(&self) -> [usize; Kind::ALL.len()] {
+        self.counts
+    }
+
     /// The number that is answered: shard channels are counted by themselves.
     fn told(&self, kind: Kind) -> Reply {
         Reply::count(match kind {
@@ -214,8 +219,13 @@ impl Session {
         }
     }
 
-    /// Ready if messages wait for the client, or if it is ended ([`Session::refuse_over`]). If not, the task is woken then.
+    /// Ready if messages wait for the client, if it need not wait with a command any more, or if it is ended
+    /// ([`Session::refuse_over`]). If not, the task is woken then.
     pub fn poll_messages(&self, context: &Context<'_>) -> Poll<Event> {
+        self.client.wait(context);
+        if self.client.is_ended() || self.pause_is_over() {
+            return Poll::Ready(Event::Messages);
+        }
         match &self.listens.inbox {
             Some(inbox) => inbox.poll(true, context),
             None => Poll::Pending,
@@ -224,7 +234,12 @@ impl Session {
 
     /// Writes why the client is ended, if it is: more messages wait for it than are kept, or it is not known whether what it
     /// was served is durable. Then close the connection.
+    ///
+    /// It is silently ended by `CLIENT KILL`.
     pub fn refuse_over(&self, output: &mut BytesMut) -> bool {
+        if self.client.is_ended() {
+            return true;
+        }
         let text = match self.listens.inbox.as_ref().and_then(Inbox::over) {
             None => return false,
             Some(Over::Behind) => {

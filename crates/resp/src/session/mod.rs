@@ -11,36 +11,46 @@
 //! Invariants: an answer for each command, in their order; a command on data is answered when it, and all it can have
 //! read, is durable (I1); between `MULTI` and `EXEC` commands are kept up to a bound.
 
+mod admission;
 mod answers;
 mod blocking;
+mod clients;
+mod command_about;
 mod connection;
+mod flight;
 mod information;
 mod listening;
+mod monitor;
 mod options;
+mod queue;
+mod settings;
+mod slow;
 
 pub(crate) use connection::COMMANDS;
+pub use flight::Flight;
 #[cfg(feature = "lua")]
 pub(crate) use information::{REDIS_VERSION, REDIS_VERSION_NUMBER, time};
 pub(crate) use listening::LISTENING;
 pub(crate) use options::system_time;
 pub use options::{Authenticate, Authenticated, Clock, Permission, SessionOptions, SystemClock};
 
+use crate::clients::{Client, Monitoring};
 use crate::command::line::{Decoder, Line, ProtocolError};
-use crate::command::words::is;
-use crate::command::{
-    self, ADMIN, ALONE, BLOCKING, CALLS, Command, MESSAGES, NO_KEYS, OPEN, WRITE, subcommands,
-};
-use crate::failure::Failure;
+use crate::command::{self, CALLS, Command, popping};
 use crate::keyspace::Keyspace;
-use crate::pending::{Pending, SMALL_BYTES};
+use crate::pending::Pending;
 use crate::reply::{Reply, Version};
-use crate::request::{Answer, Call, Caller, Outcomes, Request, Watched, What};
+use crate::request::{Answer, Call, Caller, Outcomes, Request, Selected, Watched, What};
 use blocking::Waits;
 use bytes::BytesMut;
+use clients::Answers;
+use flight::{Rest, RestOf};
 use listening::Listens;
-use sardonyx_base::memory::{Budget, Share};
+use queue::Queue;
+use sardonyx_base::memory::Share;
 use sardonyx_base::random::{Random, system_random};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Whether a connection goes on after a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,51 +59,6 @@ pub enum Continue {
     More,
     /// Send what was written, then close it.
     Close,
-}
-
-/// Commands that were received together.
-#[derive(Debug, Default)]
-pub struct Flight {
-    /// What is left of the flight before.
-    rest: Vec<Rest>,
-    lines: Vec<Line>,
-}
-
-/// A command of a flight that was answered in part.
-#[derive(Debug)]
-struct Rest {
-    what: RestOf,
-    version: Version,
-}
-
-#[derive(Debug)]
-enum RestOf {
-    Answered(Reply),
-    Postponed(What),
-}
-
-impl Flight {
-    /// How many commands there are.
-    pub fn len(&self) -> usize {
-        self.rest.len() + self.lines.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty() && self.lines.is_empty()
-    }
-
-    /// The name of its first command: one of ours, so that it tells nothing of what was sent.
-    pub fn first_name(&self) -> &'static str {
-        let first = self.lines.first();
-        let command = first.and_then(|line| command::find(line.part(0)));
-        command.map_or("unknown", |command| command.name)
-    }
-
-    /// The commands, in their order.
-    pub fn lines(&self) -> &[Line] {
-        &self.lines
-    }
 }
 
 /// One connection's session.
@@ -106,19 +71,22 @@ pub struct Session {
     /// What was wrong behind the commands that were taken last.
     failed: Option<ProtocolError>,
     version: Version,
-    name: Vec<u8>,
-    /// The name and the version of the client's library.
-    library: (Vec<u8>, Vec<u8>),
-    /// When the session began, in milliseconds since 1970.
-    since: i64,
+    /// As others see it.
+    client: Arc<Client>,
     permission: Option<Permission>,
     /// Who calls functions.
     caller: Arc<Caller>,
+    database: Selected,
     /// Between `MULTI` and `EXEC`.
     queue: Option<Queue>,
     watched: Option<Watched>,
     listens: Listens,
+    /// While it is shown what others do.
+    monitoring: Option<Monitoring>,
+    answers: Answers,
     waits: Waits,
+    /// A command that waits for the end of a pause.
+    held: Option<Line>,
     /// The memory of the last `EXEC`'s commands, until the session answers them.
     executed: Option<Share>,
     /// The memory of the answer to a client that waited, until it is sent.
@@ -129,53 +97,6 @@ pub struct Session {
     /// What is left of the last flight, and whether the connection ends behind it.
     rest: Vec<Rest>,
     end: Continue,
-}
-
-/// Commands that wait for `EXEC`.
-#[derive(Debug, Default)]
-struct Queue {
-    calls: Vec<Call>,
-    bytes: usize,
-    /// Their share of the memory of all sessions.
-    share: Option<Share>,
-    /// One of them was refused, so `EXEC` will be.
-    refused: bool,
-}
-
-impl Queue {
-    /// Keeps a command.
-    ///
-    /// # Errors
-    /// That would be more than so many bytes, or there is no memory for it: `EXEC` will be refused.
-    fn push(&mut self, call: Call, bytes_max: usize, memory: &Arc<Budget>) -> Result<(), Failure> {
-        self.bytes = self
-            .bytes
-            .saturating_add(call.line.bytes() + size_of::<Call>());
-        self.check(bytes_max, memory).inspect_err(|_| {
-            self.refused = true;
-            self.calls = Vec::new();
-            self.share = None;
-        })?;
-        // What it was received into is not kept with it.
-        self.calls.push(Call {
-            line: call.line.by_itself(),
-            ..call
-        });
-        Ok(())
-    }
-
-    fn check(&mut self, bytes_max: usize, memory: &Arc<Budget>) -> Result<(), Failure> {
-        if self.bytes > bytes_max {
-            return Err(Failure::Said(format!(
-                "ERR more than {bytes_max} bytes between MULTI and EXEC"
-            )));
-        }
-        if self.bytes > SMALL_BYTES {
-            let new = || Share::of(memory.clone());
-            self.share.get_or_insert_with(new).cover(self.bytes)?;
-        }
-        Ok(())
-    }
 }
 
 /// What becomes of a command.
@@ -196,20 +117,26 @@ impl Session {
     /// A session of a new connection.
     pub fn new(keyspace: Arc<Keyspace>, options: SessionOptions) -> Session {
         let seed = options.seed.unwrap_or_else(system_random);
+        let id = keyspace.next_session();
+        let caller = caller(options::DEFAULT_USER, &options);
+        let (since, address) = (options.clock.now(), options.address);
+        let clients = &keyspace.shared().clients;
         Session {
-            id: keyspace.next_session(),
+            id,
+            client: clients.enter(id, since, address, caller.clone()),
             decoder: Decoder::new(options.command_bytes_max),
             failed: None,
             version: Version::default(),
-            name: Vec::new(),
-            library: Default::default(),
-            since: options.clock.now(),
             permission: options.permission_without_password(),
-            caller: caller(options::DEFAULT_USER, &options),
+            caller,
+            database: Selected::Is(0),
             queue: None,
             watched: None,
             listens: Listens::default(),
+            monitoring: None,
+            answers: Answers::default(),
             waits: Waits::default(),
+            held: None,
             executed: None,
             told: None,
             random: Random::new(seed),
@@ -234,7 +161,8 @@ impl Session {
     /// [`SessionOptions`], and up to the one by which a client says who it is. An empty flight asks for more bytes. If the
     /// flight is full there may be more commands; run it and take again.
     ///
-    /// A client that waits for elements is answered before more commands are taken: then the flight is empty.
+    /// A client that waits for elements is answered before more commands are taken: then the flight is empty. So it is
+    /// while all clients are to wait.
     ///
     /// If the answers of the flight before were so large that a part of its commands waits for them to be sent, those are
     /// the flight.
@@ -252,7 +180,9 @@ impl Session {
         if self.waits_for_elements() {
             return Ok(Flight::default());
         }
-        if let Some(error) = self.failed.take() {
+        if self.held.is_none()
+            && let Some(error) = self.failed.take()
+        {
             return Err(error);
         }
         let mut flight = Flight::default();
@@ -262,8 +192,17 @@ impl Session {
         while flight.lines.len() < self.options.flight_commands_max
             && bytes < self.options.flight_bytes_max
         {
-            match self.decoder.next(input).and_then(not_http) {
+            let next = match self.held.take() {
+                Some(line) => Ok(Some(line)),
+                None => self.decoder.next(input).and_then(not_http),
+            };
+            match next {
                 Ok(Some(line)) => {
+                    if self.is_paused(&line) {
+                        self.held = Some(line);
+                        self.client.waits(true);
+                        break;
+                    }
                     bytes += line.bytes();
                     // What follows is of somebody who is known then, or waits for the answer.
                     let is_last = !self.is_known() && says_who(&line) || may_wait(&line);
@@ -314,7 +253,7 @@ impl Session {
         let shared = self.keyspace.shared();
         let rest = flight.rest.iter().all(|rest| match &rest.what {
             RestOf::Answered(_) => true,
-            RestOf::Postponed(what) => what.only_reads(shared),
+            RestOf::Postponed(what, _) => what.only_reads(shared),
         });
         let line_reads = |line: &Line| match command::find(line.part(0)) {
             Some(command) if command.name == "exec" => self.queue.as_ref().is_none_or(|queue| {
@@ -344,7 +283,7 @@ impl Session {
     /// Whether what is received cannot be a command, now that the ones before are answered: [`Session::take`] will say
     /// so, also without more bytes.
     pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
+        self.failed.is_some() && self.held.is_none()
     }
 
     /// Runs a flight and appends the answers, in order, when all of it is durable. Send them, and take again.
@@ -359,13 +298,18 @@ impl Session {
         for Rest { what, version } in flight.rest {
             let plan = match what {
                 RestOf::Answered(reply) => Planned::Answered(reply),
-                RestOf::Postponed(what) => {
-                    requests.push(self.request(what, now));
+                RestOf::Postponed(what, database) => {
+                    let request = self.request(what, now);
+                    requests.push(Request {
+                        database,
+                        ..request
+                    });
                     Planned::Asked
                 }
             };
             planned.push((plan, version));
         }
+        let last = flight.lines.last().cloned();
         for line in flight.lines {
             let plan = match self.plan(line, now, &mut requests) {
                 Plan::Planned(plan) => plan,
@@ -373,20 +317,33 @@ impl Session {
                     if command.name == "quit" {
                         self.end = Continue::Close;
                     }
+                    let began = Instant::now();
                     let plan = self.of_connection(command, &line, now, &mut requests);
-                    plan.await
+                    let plan = plan.await;
+                    self.note_slow(command, &line, began);
+                    plan
                 }
             };
-            planned.push((plan, self.version));
+            let version = self.is_answered().then_some(self.version);
+            planned.push((plan, version));
+            if self.client.is_ended() {
+                self.end = Continue::Close;
+            }
             if self.end == Continue::Close {
                 break;
             }
+        }
+        if let Some(line) = last
+            && let Some(command) = command::find(line.part(0))
+        {
+            self.note(command, &line, now);
         }
         let outcomes = match requests.is_empty() {
             true => Ok(Vec::new()),
             false => self.keyspace.answer(requests, self.id).await,
         };
         self.write_answers(planned, outcomes, output);
+        self.keep_slow();
         if !self.rest.is_empty() {
             return Continue::More;
         }
@@ -397,7 +354,7 @@ impl Session {
     /// Writes the answers, up to the first command that is postponed, and keeps the rest.
     fn write_answers(
         &mut self,
-        planned: Vec<(Planned, Version)>,
+        planned: Vec<(Planned, Option<Version>)>,
         outcomes: Result<Outcomes, sardonyx::Error>,
         output: &mut BytesMut,
     ) {
@@ -416,14 +373,22 @@ impl Session {
             let what = match answer {
                 // It is the last of its flight.
                 Answer::Waits => {
-                    self.begin_to_wait();
+                    self.begin_to_wait(version.is_none());
                     continue;
                 }
-                Answer::Postponed(what) => RestOf::Postponed(*what),
+                Answer::Postponed(postponed) => {
+                    let (what, database) = *postponed;
+                    RestOf::Postponed(what, database)
+                }
                 // Whose messages were given out.
                 Answer::Sends(reply, _) | Answer::Reply(reply) if self.rest.is_empty() => {
                     self.errors += u64::from(reply.is_error());
-                    reply.write(version, output);
+                    match version {
+                        Some(version) => reply.write(version, output),
+                        // It is no answer, or not only.
+                        None if reply.is_push() => reply.write(self.version, output),
+                        None => {}
+                    }
                     continue;
                 }
                 Answer::Sends(reply, _) | Answer::Reply(reply) => RestOf::Answered(reply),
@@ -469,10 +434,11 @@ impl Session {
             };
             return answered(reply);
         }
+        self.show(command, &line, now);
         if command.run.is_none() {
             return Plan::OfConnection(command, line);
         }
-        if command.is(BLOCKING) {
+        if popping::may_wait(command, &line) {
             self.prepare_to_wait(command, &line, now);
         }
         let what = What::One(call(line));
@@ -480,94 +446,18 @@ impl Session {
         Plan::Planned(Planned::Asked)
     }
 
-    /// The answer to a command that is refused before it runs: the commands since `MULTI` will not run, either. A refused
-    /// `EXEC` ends the transaction.
-    fn refuse_queue(&mut self, line: &Line, failure: &Failure) -> Reply {
-        let text = failure.to_string();
-        let is_exec = command::find(line.part(0)).is_some_and(|found| found.name == "exec");
-        match &mut self.queue {
-            Some(_) if is_exec => {
-                self.queue = None;
-                self.watched = None;
-                let reason = text.strip_prefix("ERR ").unwrap_or(&text);
-                Reply::Error(format!(
-                    "EXECABORT Transaction discarded because of: {reason}"
-                ))
-            }
-            Some(queue) => {
-                queue.refused = true;
-                Reply::Error(text)
-            }
-            None => Reply::Error(text),
-        }
-    }
-
     fn request(&mut self, what: What, now: i64) -> Request {
         let seed = self.random.next();
         let place = self.place_of(&what);
         Request {
             what,
+            database: self.database.clone(),
             now,
             seed,
             answer_bytes_max: self.options.answer_bytes_max,
             pending: self.pending.clone(),
             place,
         }
-    }
-
-    /// The command of a line, if it may be run.
-    fn admit(&self, line: &Line) -> Result<&'static Command, Failure> {
-        let Some(command) = command::find(line.part(0)) else {
-            return Err(unknown(line));
-        };
-        if self.permission.is_none() && !command.is(OPEN) {
-            return Err(Failure::Told("NOAUTH Authentication required."));
-        }
-        if !command.takes(line.len()) {
-            return Err(command.wrong_arguments());
-        }
-        subcommands::check(command, line)?;
-        let is_for_admin = is_for_admin(command, line);
-        let is_allowed = match self.permission {
-            Some(Permission::Nothing) => {
-                let tells_of_keys = matches!(command.name, "info" | "function" | "lastsave");
-                let is_of_connection =
-                    command.run.is_none() && command.keys == NO_KEYS && !command.is(MESSAGES);
-                is_of_connection && !tells_of_keys && !is_for_admin
-            }
-            // Who may only read begins no checkpoint, either.
-            Some(Permission::Read) => {
-                !(command.is(WRITE) || is_for_admin && command.name != "config")
-            }
-            Some(Permission::Write) | None => true,
-        };
-        if !is_allowed {
-            let name = match command.is(ADMIN) {
-                false if is_for_admin => subcommands::full_name(command, line),
-                _ => command.name.to_string(),
-            };
-            return Err(Failure::Said(format!(
-                "NOPERM User has no permissions to run the '{name}' command"
-            )));
-        }
-        let changes = command.is(WRITE) || matches!(command.name, "save" | "bgsave");
-        if changes && self.keyspace.only_reads() {
-            return Err(Failure::Told(
-                "READONLY You can't write against a read only replica.",
-            ));
-        }
-        if command.is(MESSAGES) && self.keyspace.only_reads() {
-            return Err(Failure::Told(
-                "ERR messages are sent and heard at the server that has the database open: connect to that one",
-            ));
-        }
-        self.check_listens(command, line)?;
-        if self.queue.is_some() && command.is(ALONE) {
-            return Err(Failure::Told(
-                "ERR Command not allowed inside a transaction",
-            ));
-        }
-        Ok(command)
     }
 }
 
@@ -585,16 +475,10 @@ fn says_who(line: &Line) -> bool {
     command.is_some_and(|command| matches!(command.name, "auth" | "hello"))
 }
 
-/// Whether a command is for who looks after the server. As in Redis, `CLIENT UNBLOCK` is: it ends what another client waits
-/// for.
-fn is_for_admin(command: &Command, line: &Line) -> bool {
-    command.is(ADMIN) || command.name == "client" && is(line.part(1), "unblock")
-}
-
 /// Whether a command may wait.
 fn may_wait(line: &Line) -> bool {
     let command = command::find(line.part(0));
-    command.is_some_and(|command| command.is(BLOCKING))
+    command.is_some_and(|command| popping::may_wait(command, line))
 }
 
 /// Refuses the first line of an HTTP request with a body, and the header that every request has.
@@ -610,23 +494,4 @@ fn not_http(line: Option<Line>) -> Result<Option<Line>, ProtocolError> {
         Some(line) if is_http(&line) => Err(ProtocolError::Http),
         line => Ok(line),
     }
-}
-
-/// What Redis says of a command that it does not have: so many bytes of its name, and of its arguments.
-fn unknown(line: &Line) -> Failure {
-    const SHOWN_MAX: usize = 128;
-    let shown = |part: &[u8], most: usize| {
-        String::from_utf8_lossy(&part[..part.len().min(most)]).into_owned()
-    };
-    let mut arguments = String::new();
-    for part in line.parts(1) {
-        let Some(most @ 1..) = SHOWN_MAX.checked_sub(arguments.len()) else {
-            break;
-        };
-        arguments.push_str(&format!("'{}' ", shown(part, most)));
-    }
-    let name = shown(line.part(0), SHOWN_MAX);
-    Failure::Said(format!(
-        "ERR unknown command '{name}', with args beginning with: {arguments}"
-    ))
 }

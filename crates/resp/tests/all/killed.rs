@@ -130,6 +130,7 @@ fn transaction(client: u64, number: u64) -> Vec<u8> {
         encode(&["RPUSH", &key("list"), &number]),
         encode(&["HSET", &key("hash"), &number, "x"]),
         encode(&["ZADD", &key("scores"), &number, &number]),
+        encode(&["XADD", &key("stream"), &format!("{number}-1"), "x", &number]),
         encode(&["EXEC"]),
     ]
     .concat()
@@ -139,7 +140,7 @@ fn transaction(client: u64, number: u64) -> Vec<u8> {
 fn hear(stream: &mut TcpStream, count: usize) -> Option<Vec<String>> {
     let (mut received, mut buffer) = (Vec::new(), [0; 4096]);
     let mut lines = 0;
-    // Each answer here is one line, but those of EXEC, with five.
+    // Each answer here is one line, but those of EXEC, with seven.
     while lines < count {
         let length = stream.read(&mut buffer).ok().filter(|length| *length > 0)?;
         received.extend_from_slice(&buffer[..length]);
@@ -158,13 +159,14 @@ fn write(mut stream: TcpStream, client: u64, first: u64, answered: Sender<u64>) 
         if stream.write_all(&flight).is_err() {
             return next;
         }
-        let lines = FLIGHT as usize * 10;
+        let lines = FLIGHT as usize * 13;
         let Some(heard) = hear(&mut stream, lines) else {
             return next;
         };
-        for (n, exec) in heard.iter().skip(5).step_by(6).enumerate() {
+        for (n, exec) in heard.iter().skip(6).step_by(7).enumerate() {
             let count = next + n as u64 + 1;
-            assert_eq!(*exec, format!("[:{count} :{count} :1 :1]"));
+            let number = count - 1;
+            assert_eq!(*exec, format!("[:{count} :{count} :1 :1 \"{number}-1\"]"));
         }
         next += FLIGHT;
         answered.send(FLIGHT).expect("the test counts");
@@ -211,9 +213,10 @@ fn i1_i4_what_was_answered_outlives_a_kill_and_transactions_are_whole() {
                 encode(&["LLEN", &format!("list{client}")]),
                 encode(&["HLEN", &format!("hash{client}")]),
                 encode(&["ZCOUNT", &format!("scores{client}"), "-inf", "+inf"]),
+                encode(&["XLEN", &format!("stream{client}")]),
             ];
             stream.write_all(&ask.concat()).expect("sent");
-            let counts = hear(&mut stream, 4).expect("answers");
+            let counts = hear(&mut stream, 5).expect("answers");
             let count: u64 = counts[0][1..].parse().expect("a number");
             assert!(
                 counts.iter().all(|other| *other == counts[0]),

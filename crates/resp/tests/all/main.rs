@@ -4,8 +4,11 @@ mod arbitrary;
 mod beside;
 mod blocking;
 mod bounds;
+mod clients;
 mod common;
+mod databases;
 mod durability;
+mod events;
 mod followed;
 mod golden;
 mod keyspaces;
@@ -14,3 +17,4 @@ mod messages;
 mod model;
 #[cfg(feature = "lua")]
 mod scripts;
+mod streams;

@@ -3,6 +3,7 @@
 //! commands from its beginning, or none.
 
 mod naive;
+mod streams;
 
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
@@ -16,14 +17,15 @@ const NAMES: u64 = 12;
 /// Some command.
 fn command(random: &mut Random) -> Vec<String> {
     let mut below = |bound: u64| random.next() % bound;
-    let choice = below(44);
+    let choice = below(60);
     // Mostly keys of the command's own kind: others are refused, or overwritten.
     let own = match choice {
         15..=19 => 1,
         20..=24 => 2,
         25..=32 => 3,
         33..=40 => 4,
-        _ => below(5),
+        44..=57 => 5,
+        _ => below(6),
     };
     let mut key = || match below(6) {
         0 => format!("k{}{}", below(5), below(2)),
@@ -37,6 +39,13 @@ fn command(random: &mut Random) -> Vec<String> {
     let item = format!("v{}", below(4));
     let small = below(5).to_string();
     let millis = (1 + below(2000)).to_string();
+    // Times of entries are few, and of each there are some entries.
+    let new_id = match below(16) {
+        0 => "*".to_string(),
+        _ => format!("{}-*", 1 + below(3)),
+    };
+    let entry = format!("{}-{}", 1 + below(3), below(8));
+    let (group, consumer) = (format!("g{}", below(2)), format!("c{}", below(3)));
     let words: Vec<&str> = match choice {
         0 | 1 => vec!["SET", &key, &name],
         2 => vec!["SET", &key, &number],
@@ -69,6 +78,28 @@ fn command(random: &mut Random) -> Vec<String> {
         39 => vec!["LINSERT", &key, "BEFORE", &item, &number],
         40 => vec!["LTRIM", &key, &small, "16"],
         41 => vec!["RPUSH", &key, &item],
+        44..=47 => vec!["XADD", &key, &new_id, "f", &item],
+        48 => vec!["XADD", &key, "MAXLEN", &small, &new_id, "f", &item],
+        49 => vec!["XTRIM", &key, "MINID", &entry],
+        50 => vec!["XDEL", &key, &entry],
+        51 => vec!["XGROUP", "CREATE", &key, &group, "0", "MKSTREAM"],
+        52 if below(4) == 0 => vec!["XGROUP", "DESTROY", &key, &group],
+        52 => vec!["XGROUP", "DELCONSUMER", &key, &group, &consumer],
+        53 | 54 => {
+            let from = if below(3) == 0 { "0" } else { ">" };
+            let read = ["XREADGROUP", "GROUP", &group, &consumer, "COUNT", "3"];
+            let mut words = read.to_vec();
+            words.extend(["STREAMS", &key, from]);
+            words
+        }
+        55 => vec!["XACK", &key, &group, &entry],
+        56 => {
+            let claim = ["XAUTOCLAIM", &key, &group, &consumer, &millis, "0"];
+            let mut words = claim.to_vec();
+            words.extend(["COUNT", "2"]);
+            words
+        }
+        57 => vec!["COPY", &key, &other],
         _ if below(20) == 0 => vec!["FLUSHALL"],
         _ => vec!["TYPE", &key],
     };

@@ -1,8 +1,11 @@
 //! The same commands on ordinary collections: what the answers ought to be, in the words of `common::text`.
 
+use super::streams::Stream;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const WRONG_KIND: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+const NO_STREAM: &str = "-ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use \
+                         the MKSTREAM option to create an empty stream automatically.";
 const NO_INTEGER: &str = "-ERR value is not an integer or out of range";
 
 /// What a key has.
@@ -13,6 +16,7 @@ pub enum Value {
     Set(BTreeSet<String>),
     Scores(BTreeMap<String, i64>),
     List(VecDeque<String>),
+    Stream(Stream),
 }
 
 /// All keys, with their times in milliseconds since 1970.
@@ -21,11 +25,11 @@ pub struct Naive {
     keys: BTreeMap<String, (Value, Option<i64>)>,
 }
 
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-fn list(items: impl IntoIterator<Item = String>) -> String {
+pub fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(" "))
 }
 
@@ -65,6 +69,7 @@ kind! {
     set open_set Set BTreeSet<String>;
     scores open_scores Scores BTreeMap<String, i64>;
     list open_list List VecDeque<String>;
+    stream open_stream Stream Stream;
 }
 
 impl Naive {
@@ -77,6 +82,7 @@ impl Naive {
                 Value::Set(set) => set.is_empty(),
                 Value::Scores(scores) => scores.is_empty(),
                 Value::List(list) => list.is_empty(),
+                Value::Stream(_) => false,
             };
             !empty && expires.is_none_or(|at| at > now)
         });
@@ -152,6 +158,7 @@ impl Naive {
                 Some(Value::Set(_)) => "+set",
                 Some(Value::Scores(_)) => "+zset",
                 Some(Value::List(_)) => "+list",
+                Some(Value::Stream(_)) => "+stream",
             }
             .to_string()),
             ["HSET", key, field, value] => {
@@ -259,6 +266,79 @@ impl Naive {
                 let values = self.list(key)?.into_iter().flatten();
                 Ok(list(values.map(|value| quoted(value))))
             }
+            ["XADD", key, id, "f", value] => self.open_stream(key)?.add(id, value, now),
+            ["XADD", key, "MAXLEN", length, id, "f", value] => {
+                let stream = self.open_stream(key)?;
+                let added = stream.add(id, value, now)?;
+                stream.keep(length.parse().expect("a length"));
+                Ok(added)
+            }
+            ["XTRIM", key, "MINID", id] => match self.stream(key)? {
+                Some(_) => count(self.open_stream(key)?.keep_from(id)),
+                None => count(0),
+            },
+            ["XDEL", key, id] => match self.stream(key)? {
+                Some(_) => count(self.open_stream(key)?.delete(id)),
+                None => count(0),
+            },
+            ["XGROUP", "CREATE", key, group, from, "MKSTREAM"] => {
+                self.open_stream(key)?.create(group, from)
+            }
+            ["XGROUP", subcommand, key, group, ref rest @ ..] => {
+                if self.stream(key)?.is_none() {
+                    return Err(NO_STREAM.to_string());
+                }
+                let stream = self.open_stream(key)?;
+                match (subcommand, rest) {
+                    ("DESTROY", []) => count(stream.destroy(group)),
+                    (_, [consumer]) => count(stream.delete_consumer(key, group, consumer)?),
+                    _ => panic!("the model does not know {words:?}"),
+                }
+            }
+            ["XREADGROUP", _, group, consumer, _, most, _, key, from] => {
+                let most = most.parse().expect("a count");
+                let mut none = Stream::default();
+                let stream = match self.stream(key)? {
+                    Some(_) => self.open_stream(key)?,
+                    None => &mut none,
+                };
+                stream.read(key, [group, consumer], most, from, now)
+            }
+            ["XACK", key, group, id] => match self.stream(key)? {
+                Some(_) => count(self.open_stream(key)?.acknowledge(group, id)),
+                None => count(0),
+            },
+            ["XAUTOCLAIM", key, group, consumer, idle, "0", "COUNT", most] => {
+                let (idle, most) = (idle.parse().expect("idle"), most.parse().expect("most"));
+                let mut none = Stream::default();
+                let stream = match self.stream(key)? {
+                    Some(_) => self.open_stream(key)?,
+                    None => &mut none,
+                };
+                stream.claim(key, [group, consumer], idle, most, now)
+            }
+            ["XRANGE", key, "-", "+"] => Ok(self.stream(key)?.map_or(list([]), Stream::all)),
+            ["XPENDING", key, group, "-", "+", "1000"] => {
+                let stream = self.stream(key)?.cloned().unwrap_or_default();
+                stream.pending(key, group, now)
+            }
+            ["XINFO", "CONSUMERS", key, group] => {
+                let stream = self.stream(key)?.cloned().unwrap_or_default();
+                stream.consumers(key, group, now)
+            }
+            ["COPY", key, to] => {
+                if key == to {
+                    let same = "-ERR source and destination objects are the same";
+                    return Err(same.to_string());
+                }
+                match self.keys.get(key) {
+                    Some(value) if !self.keys.contains_key(to) => {
+                        self.keys.insert(to.into(), value.clone());
+                        count(1)
+                    }
+                    _ => count(0),
+                }
+            }
             ["FLUSHALL"] => {
                 self.keys.clear();
                 ok()
@@ -301,6 +381,14 @@ pub fn dump(mut ask: impl FnMut(&[&str]) -> String) -> Vec<String> {
             "set" => ask(&["SMEMBERS", key]),
             "zset" => ask(&["ZRANGE", key, "0", "-1", "WITHSCORES"]),
             "list" => ask(&["LRANGE", key, "0", "-1"]),
+            "stream" => {
+                let mut parts = ask(&["XRANGE", key, "-", "+"]);
+                for group in ["g0", "g1"] {
+                    parts += &ask(&["XPENDING", key, group, "-", "+", "1000"]);
+                    parts += &ask(&["XINFO", "CONSUMERS", key, group]);
+                }
+                parts
+            }
             other => panic!("{other}"),
         };
         let time = ask(&["PTTL", key]);

@@ -1,0 +1,329 @@
+//! The clients of a keyspace: who is connected, what each does, and what is asked of one or of all of them.
+//!
+//! A session has a [`Client`], which others find here as long as it is there. What others ask of it (to end, to wait, to go
+//! on) is a flag and a wake-up: the session looks at the flag between flights.
+//!
+//! Invariants: a client leaves with its session; no lock is held while a task is woken.
+
+use crate::command::{self, Command};
+use crate::request::Caller;
+use sardonyx_base::user_code::wake;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Waker};
+
+/// All clients.
+#[derive(Default)]
+pub(crate) struct Clients {
+    all: Mutex<BTreeMap<u64, Weak<Client>>>,
+    is_paused: AtomicBool,
+    pause: Mutex<Option<Pause>>,
+    monitors: AtomicUsize,
+}
+
+/// Until when clients wait with their commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pause {
+    /// In milliseconds since 1970.
+    pub until: i64,
+    /// Those that read go on.
+    pub only_writes: bool,
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub name: Vec<u8>,
+    /// The name and the version of its library.
+    pub library: (Vec<u8>, Vec<u8>),
+    pub caller: Arc<Caller>,
+}
+
+/// What a client did last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Activity {
+    /// In milliseconds since 1970.
+    pub at: i64,
+    pub command: &'static Command,
+    pub subcommand: Option<&'static str>,
+    pub database: u8,
+    pub version: u8,
+    /// To how many channels, patterns and shard channels it listens.
+    pub listens: [usize; 3],
+    /// How many commands wait for `EXEC`, and their bytes.
+    pub queued: Option<(usize, usize)>,
+    pub watched: usize,
+    pub waits: bool,
+    pub monitors: bool,
+}
+
+/// A client.
+pub(crate) struct Client {
+    pub id: u64,
+    /// When it came, in milliseconds since 1970.
+    pub since: i64,
+    pub address: Option<SocketAddr>,
+    known: Mutex<(Identity, Activity)>,
+    is_ended: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+    clients: Arc<Clients>,
+}
+
+impl Clients {
+    /// One more.
+    pub fn enter(
+        self: &Arc<Self>,
+        id: u64,
+        since: i64,
+        address: Option<SocketAddr>,
+        caller: Arc<Caller>,
+    ) -> Arc<Client> {
+        let identity = Identity {
+            name: Vec::new(),
+            library: Default::default(),
+            caller,
+        };
+        let activity = Activity {
+            at: since,
+            command: &command::NONE,
+            subcommand: None,
+            database: 0,
+            version: 2,
+            listens: [0; 3],
+            queued: None,
+            watched: 0,
+            waits: false,
+            monitors: false,
+        };
+        let client = Arc::new(Client {
+            id,
+            since,
+            address,
+            known: Mutex::new((identity, activity)),
+            is_ended: AtomicBool::new(false),
+            waker: Mutex::default(),
+            clients: self.clone(),
+        });
+        self.locked().insert(id, Arc::downgrade(&client));
+        client
+    }
+
+    /// Those that are there, in the order in which they came.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        self.locked().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Has them wait with their commands. Of two pauses the longer and the stricter counts.
+    pub fn pause(&self, pause: Pause, now: i64) {
+        let mut own = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        *own = Some(match own.filter(|own| own.until > now) {
+            None => pause,
+            Some(own) => Pause {
+                until: own.until.max(pause.until),
+                only_writes: own.only_writes && pause.only_writes,
+            },
+        });
+        self.is_paused.store(true, Ordering::Release);
+    }
+
+    /// Has them go on.
+    pub fn go_on(&self) {
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.is_paused.store(false, Ordering::Release);
+        self.all().iter().for_each(|client| client.wake());
+    }
+
+    /// Until when they wait, if they do.
+    #[inline]
+    pub fn paused(&self, now: i64) -> Option<Pause> {
+        match self.is_paused.load(Ordering::Acquire) {
+            false => None,
+            true => self.paused_until(now),
+        }
+    }
+
+    #[cold]
+    fn paused_until(&self, now: i64) -> Option<Pause> {
+        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        *pause = pause.filter(|pause| pause.until > now);
+        self.is_paused.store(pause.is_some(), Ordering::Release);
+        *pause
+    }
+
+    /// Whether somebody is shown what others do.
+    #[inline]
+    pub fn are_watched(&self) -> bool {
+        self.monitors.load(Ordering::Relaxed) > 0
+    }
+
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Client>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    /// What it did last.
+    pub fn note(&self, activity: Activity) {
+        self.known().1 = activity;
+    }
+
+    /// It begins, or ends, to wait for elements.
+    pub fn waits(&self, waits: bool) {
+        self.known().1.waits = waits;
+    }
+
+    /// Whether it waits: for elements, or for the end of a pause.
+    pub fn is_waiting(&self) -> bool {
+        self.known().1.waits
+    }
+
+    /// It says something else of itself.
+    pub fn rename(&self, change: impl FnOnce(&mut Identity)) {
+        change(&mut self.known().0);
+    }
+
+    pub fn identity(&self) -> Identity {
+        self.known().0.clone()
+    }
+
+    /// Who it is and what it does, as a line of text. Clients read all fields: those that say nothing here are 0.
+    pub fn line(&self, now: i64) -> String {
+        let (identity, activity) = self.known().clone();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let seconds = |since: i64| (now - since).max(0) / 1000;
+        let [channels, patterns, shards] = activity.listens;
+        let (queued, queued_bytes) = match activity.queued {
+            Some((commands, bytes)) => (commands as i64, bytes),
+            None => (-1, 0),
+        };
+        format!(
+            "id={} addr={} laddr=?:0 fd=0 name={} age={} idle={} flags={} db={} sub={channels} psub={patterns} \
+             ssub={shards} multi={queued} watch={} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={queued_bytes} rbs=0 rbp=0 \
+             obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user={} redir=-1 resp={} lib-name={} lib-ver={}\n",
+            self.id,
+            self.address_text(),
+            text(&identity.name),
+            seconds(self.since),
+            seconds(activity.at),
+            activity.flags(),
+            activity.database,
+            activity.watched,
+            activity.command_name(),
+            identity.caller.user,
+            activity.version,
+            text(&identity.library.0),
+            text(&identity.library.1),
+        )
+    }
+
+    /// Where it comes from.
+    pub fn address_text(&self) -> String {
+        match self.address {
+            Some(address) => address.to_string(),
+            None => "?:0".into(),
+        }
+    }
+
+    /// Whether it listens to channels.
+    pub fn listens(&self) -> bool {
+        self.known().1.listens.iter().any(|count| *count > 0)
+    }
+
+    /// Its connection is to be closed.
+    pub fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Whether its connection is to be closed.
+    #[inline]
+    pub fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Acquire)
+    }
+
+    /// The task is woken when something is asked of it.
+    pub fn wait(&self, context: &Context<'_>) {
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            None => *waker = Some(context.waker().clone()),
+        }
+    }
+
+    fn wake(&self) {
+        let waker = self.waker.lock();
+        let waker = waker.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            wake(waker);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, (Identity, Activity)> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.clients.locked().remove(&self.id);
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Activity {
+    fn flags(&self) -> String {
+        let flags = [
+            (self.waits, 'b'),
+            (self.monitors, 'O'),
+            (self.listens.iter().any(|count| *count > 0), 'P'),
+            (self.queued.is_some(), 'x'),
+        ];
+        let flags: String = flags
+            .iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, flag)| flag)
+            .collect();
+        match flags.is_empty() {
+            true => "N".into(),
+            false => flags,
+        }
+    }
+
+    fn command_name(&self) -> String {
+        match self.subcommand {
+            Some(subcommand) => format!("{}|{subcommand}", self.command.name),
+            None => self.command.name.to_string(),
+        }
+    }
+}
+
+/// That a client is shown what others do, until it is dropped.
+pub(crate) struct Monitoring(Arc<Clients>);
+
+impl Monitoring {
+    pub fn of(clients: &Arc<Clients>) -> Monitoring {
+        clients.monitors.fetch_add(1, Ordering::Relaxed);
+        Monitoring(clients.clone())
+    }
+}
+
+impl Drop for Monitoring {
+    fn drop(&mut self) {
+        self.0.monitors.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Monitoring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Monitoring")
+    }
+}

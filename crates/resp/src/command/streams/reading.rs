@@ -1,0 +1,392 @@
+//! `XREAD` and `XREADGROUP`: entries behind those that a client, or a group, has.
+//!
+//! A client whose command says `BLOCK` waits if there are none. Its command is kept with the ids of that time in place of
+//! `$`, and run again for each key that gets entries ([`line_for`]).
+
+use super::entries::between;
+use super::groups::see;
+use super::{entry_reply, id_reply, ids, no_group};
+use crate::command::line::Line;
+use crate::command::words::Words;
+use crate::data::{Data, EntryId, Group, Live, Pending, State, Stream};
+use crate::failure::Failure;
+use crate::number::integer;
+use crate::reply::Reply;
+
+/// The most entries of a stream that a client gets that waited, if it does not say how many.
+const WAITED_COUNT: u64 = 1000;
+
+/// What is read.
+#[derive(Debug)]
+struct Reading<'l> {
+    line: &'l Line,
+    /// The most entries of each stream; 0 for all.
+    count: u64,
+    /// For how many milliseconds the client waits; 0 for ever.
+    block: Option<i64>,
+    /// The group and the consumer to which entries are delivered.
+    group: Option<(&'l [u8], &'l [u8])>,
+    /// What is delivered is not pending.
+    no_ack: bool,
+    /// The number of the part that is the first key, and how many there are.
+    first: usize,
+    keys: usize,
+}
+
+impl<'l> Reading<'l> {
+    fn of(line: &'l Line) -> Result<Self, Failure> {
+        let of_group = line.part(0).eq_ignore_ascii_case(b"xreadgroup");
+        let mut reading = Reading {
+            line,
+            count: 0,
+            block: None,
+            group: None,
+            no_ack: false,
+            first: 0,
+            keys: 0,
+        };
+        let mut words = Words::from(line, 1);
+        while reading.first == 0 {
+            let left = words.left();
+            if left > 1 && words.take("block") {
+                let no_time = Failure::Told("ERR timeout is not an integer or out of range");
+                let millis = integer(words.wanted()?).map_err(|_| no_time)?;
+                if millis < 0 {
+                    return Err(Failure::Told("ERR timeout is negative"));
+                }
+                reading.block = Some(millis);
+            } else if left > 1 && words.take("count") {
+                reading.count = words.integer()?.max(0) as u64;
+            } else if left > 1 && words.take("streams") {
+                if words.left() % 2 == 1 {
+                    return Err(Failure::Told(
+                        "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.",
+                    ));
+                }
+                reading.first = words.place();
+                reading.keys = words.left() / 2;
+            } else if left > 2 && words.take("group") {
+                reading.group = Some((words.wanted()?, words.wanted()?));
+                if !of_group {
+                    return Err(Failure::Told(
+                        "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.",
+                    ));
+                }
+            } else if words.take("noack") {
+                reading.no_ack = true;
+                if !of_group {
+                    return Err(Failure::Told(
+                        "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.",
+                    ));
+                }
+            } else {
+                return Err(Failure::Syntax);
+            }
+        }
+        if of_group && reading.group.is_none() {
+            return Err(Failure::Told("ERR Missing GROUP option for XREADGROUP"));
+        }
+        Ok(reading)
+    }
+
+    /// The keys, each with the word that is its id.
+    fn each(&self) -> impl Iterator<Item = (&'l [u8], &'l [u8])> {
+        let (line, first, keys) = (self.line, self.first, self.keys);
+        (first..first + keys).map(move |at| (line.part(at), line.part(at + keys)))
+    }
+
+    /// The same command for these keys and ids, and so many entries of each.
+    fn line_with(&self, count: u64, keys: &[&[u8]], ids: &[&[u8]]) -> Line {
+        let count = count.to_string();
+        let mut parts = vec![self.line.part(0)];
+        if let Some((group, consumer)) = self.group {
+            parts.extend([b"group", group, consumer]);
+        }
+        if self.no_ack {
+            parts.push(b"noack");
+        }
+        parts.extend([b"block", &b"0"[..], b"count", count.as_bytes(), b"streams"]);
+        parts.extend_from_slice(keys);
+        parts.extend_from_slice(ids);
+        Line::of(&parts)
+    }
+
+    /// The same command as it waits.
+    fn waiting(&self, ids: &[Vec<u8>]) -> Line {
+        let keys: Vec<&[u8]> = self.each().map(|(key, _)| key).collect();
+        let ids: Vec<&[u8]> = ids.iter().map(Vec::as_slice).collect();
+        let count = match self.count {
+            0 => WAITED_COUNT,
+            count => count,
+        };
+        self.line_with(count, &keys, &ids)
+    }
+}
+
+/// Whether the client waits if there is nothing.
+pub(crate) fn waits(line: &Line) -> bool {
+    Reading::of(line).is_ok_and(|reading| reading.block.is_some())
+}
+
+/// For how many milliseconds; `None` for ever.
+pub(crate) fn time_limit(line: &Line) -> Result<Option<u64>, Failure> {
+    let block = Reading::of(line)?.block.unwrap_or(0);
+    Ok(u64::try_from(block).ok().filter(|block| *block > 0))
+}
+
+/// The keys of a command; `None` if it is none.
+pub(crate) fn keys(line: &Line) -> Option<Vec<Vec<u8>>> {
+    let reading = Reading::of(line).ok()?;
+    Some(reading.each().map(|(key, _)| key.to_vec()).collect())
+}
+
+/// The numbers of the parts of a command that are keys; `None` if it is none.
+pub(crate) fn key_places(line: &Line) -> Option<std::ops::Range<usize>> {
+    let reading = Reading::of(line).ok()?;
+    Some(reading.first..reading.first + reading.keys)
+}
+
+/// A command that waits, for this key alone. Of a key that it names more than once the first id counts.
+pub(crate) fn line_for(line: &Line, key: &[u8]) -> Line {
+    let Ok(reading) = Reading::of(line) else {
+        return line.clone();
+    };
+    let id = reading.each().find(|(own, _)| *own == key);
+    let id = id.map_or(&b"$"[..], |(_, id)| id);
+    reading.line_with(reading.count, &[key], &[id])
+}
+
+/// Why a client that waits for entries for its group gets none of this key any more.
+pub(crate) fn gone(
+    data: &mut Live<'_, '_>,
+    key: &[u8],
+    line: &Line,
+) -> Result<Option<Failure>, Failure> {
+    let group = Reading::of(line)?
+        .group
+        .map_or(&b""[..], |(group, _)| group);
+    let stream = match data.stream(key) {
+        Err(Failure::WrongType) => None,
+        stream => stream?,
+    };
+    let Some(stream) = stream else {
+        return Ok(Some(Failure::Told(
+            "UNBLOCKED the stream key no longer exists",
+        )));
+    };
+    Ok(match data.group(stream.id(), group)? {
+        Some(_) => None,
+        None => Some(Failure::Told(
+            "NOGROUP the consumer group this client was blocked on no longer exists",
+        )),
+    })
+}
+
+pub(super) fn xread<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
+    let reading = Reading::of(line)?;
+    let mut after = Vec::with_capacity(reading.keys);
+    for (key, id) in reading.each() {
+        let stream = data.stream(key)?;
+        let id = match id {
+            b"$" => stream.map_or(EntryId::MIN, |stream| stream.last),
+            b">" => {
+                return Err(Failure::Told(
+                    "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.",
+                ));
+            }
+            id => ids::strict(id)?,
+        };
+        after.push((stream, id));
+    }
+    let mut found = Vec::new();
+    for ((key, _), (stream, after)) in reading.each().zip(&after) {
+        if let (Some(stream), Some(from)) = (stream, after.next()) {
+            let range = (from, EntryId::MAX);
+            let entries = between(data, stream, range, reading.count, false)?;
+            if !entries.is_empty() {
+                found.push((Reply::Bulk(key.to_vec()), Reply::Array(entries)));
+            }
+        }
+    }
+    if !found.is_empty() {
+        return Ok(Reply::Named(found));
+    }
+    if reading.block.is_some() {
+        let ids = after.iter().map(|(_, id)| id.to_string().into_bytes());
+        data.waits = Some(reading.waiting(&ids.collect::<Vec<_>>()));
+    }
+    Ok(Reply::NullArray)
+}
+
+/// What a consumer asks of a stream.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// Entries that the group has not delivered.
+    New,
+    /// Those that are pending at the consumer, behind an id.
+    Pending(EntryId),
+}
+
+pub(super) fn xreadgroup(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
+    let reading = Reading::of(line)?;
+    let (group, consumer) = reading.group.unwrap_or_default();
+    crate::data::check_key(consumer)?;
+    let mut asked = Vec::with_capacity(reading.keys);
+    for (key, id) in reading.each() {
+        let missing = || no_group(key, group, " in XREADGROUP with GROUP option");
+        let stream = data.stream_to_change(key)?.ok_or_else(missing)?;
+        data.group(stream.id(), group)?.ok_or_else(missing)?;
+        asked.push(match id {
+            b"$" => {
+                return Err(Failure::Told(
+                    "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this \
+                     consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return \
+                     an empty result set.",
+                ));
+            }
+            b">" => Asked::New,
+            id => match ids::strict(id)? {
+                // As Redis has the two in one number.
+                EntryId::MAX => Asked::New,
+                id => Asked::Pending(id),
+            },
+        });
+    }
+    let mut found = Vec::new();
+    for ((key, _), asked) in reading.each().zip(asked) {
+        // A key may be named twice.
+        let Some(stream) = data.stream(key)? else {
+            continue;
+        };
+        let Some(mut own) = data.group(stream.id(), group)? else {
+            continue;
+        };
+        let entries = match asked {
+            Asked::Pending(after) => {
+                see(data, key, &own, consumer)?;
+                pending(data, &stream, &own, consumer, after, reading.count)?
+            }
+            Asked::New => {
+                let new = deliver(data, (key, &stream), &mut own, consumer, &reading)?;
+                match new.is_empty() {
+                    true => continue,
+                    false => new,
+                }
+            }
+        };
+        found.push((Reply::Bulk(key.to_vec()), Reply::Array(entries)));
+    }
+    if !found.is_empty() {
+        return Ok(Reply::Named(found));
+    }
+    if reading.block.is_some() {
+        let ids = vec![b">".to_vec(); reading.keys];
+        data.waits = Some(reading.waiting(&ids));
+    }
+    Ok(Reply::NullArray)
+}
+
+/// Delivers entries to a consumer that the group has not delivered to any.
+fn deliver(
+    data: &mut Live<'_, '_>,
+    (key, stream): (&[u8], &Stream),
+    group: &mut Group,
+    consumer: &[u8],
+    reading: &Reading<'_>,
+) -> Result<Vec<Reply>, Failure> {
+    let Some(from) = group.last.next() else {
+        return Ok(Vec::new());
+    };
+    let (mut ids, mut entries, room) = (Vec::new(), Vec::new(), data.room);
+    let range = (from, EntryId::MAX);
+    data.walk_entries(stream.id(), range, false, &mut |id, fields| {
+        let entry = entry_reply(room, id, fields);
+        let has_room = entry.is_some();
+        entries.extend(entry);
+        ids.push(id);
+        has_room && ids.len() as u64 != reading.count
+    })?;
+    room.check()?;
+    if ids.is_empty() {
+        return Ok(entries);
+    }
+    see(data, key, group, consumer)?;
+    let first = data.first_entry(stream)?;
+    for id in ids {
+        group.read = match group.read {
+            Some(read) if !has_deleted(stream, first, id) => Some(read + 1),
+            _ if stream.added > 0 => entries_up_to(stream, first, id),
+            read => read,
+        };
+        group.last = id;
+        if !reading.no_ack {
+            let new = || Pending::new(id, consumer, 0);
+            let mut pending = data.pending(group.number, id)?.unwrap_or_else(new);
+            pending.consumer = consumer.to_vec();
+            pending.delivered = data.now;
+            pending.deliveries = 1;
+            data.keep_pending(group.number, &pending)?;
+        }
+    }
+    data.keep_group(group)?;
+    Ok(entries)
+}
+
+/// Delivers entries once more that are pending at a consumer. Of those that are there no more only the id is known.
+fn pending(
+    data: &mut Live<'_, '_>,
+    stream: &Stream,
+    group: &Group,
+    consumer: &[u8],
+    after: EntryId,
+    count: u64,
+) -> Result<Vec<Reply>, Failure> {
+    let Some(from) = after.next() else {
+        return Ok(Vec::new());
+    };
+    let (mut found, room) = (Vec::new(), data.room);
+    let range = (from, EntryId::MAX);
+    data.walk_pending(group.number, Some(consumer), range, false, &mut |pending| {
+        found.push(pending);
+        room.take(consumer.len()) && found.len() as u64 != count
+    })?;
+    let mut entries = Vec::with_capacity(found.len());
+    for mut pending in found {
+        let fields = data.fields_of(stream.id(), pending.entry)?;
+        entries.extend(match fields {
+            Some(fields) => {
+                pending.delivered = data.now;
+                pending.deliveries += 1;
+                data.keep_pending(group.number, &pending)?;
+                entry_reply(room, pending.entry, &fields)
+            }
+            None => Some(Reply::Array(vec![
+                id_reply(pending.entry),
+                Reply::NullArray,
+            ])),
+        });
+        room.check()?;
+    }
+    Ok(entries)
+}
+
+/// Whether the last entry that was deleted by its id stood behind this one, or was this one, and behind the first that is
+/// there.
+pub(super) fn has_deleted(stream: &Stream, first: EntryId, from: EntryId) -> bool {
+    let has_any = stream.length() > 0 && stream.deleted != EntryId::MIN;
+    has_any && first <= stream.deleted && from <= stream.deleted
+}
+
+/// How many entries were added up to an id, as far as that is known.
+pub(super) fn entries_up_to(stream: &Stream, first: EntryId, id: EntryId) -> Option<i64> {
+    let (added, length) = (stream.added as i64, stream.length() as i64);
+    let is_whole = stream.deleted == EntryId::MIN || stream.deleted < first;
+    match id.cmp(&stream.last) {
+        _ if added == 0 => Some(0),
+        std::cmp::Ordering::Equal => Some(added),
+        std::cmp::Ordering::Less if length == 0 => Some(added),
+        std::cmp::Ordering::Less if is_whole && id < first => Some(added - length),
+        std::cmp::Ordering::Less if is_whole && id == first => Some(added - length + 1),
+        _ => None,
+    }
+}

@@ -1,0 +1,309 @@
+//! Databases: the keys of each stand in a pair of tables of its own, and all share the tables of elements.
+//!
+//! ```text
+//! database 0   kv       kv_expiry
+//! database 1   kv_db1   kv_db1_expiry      made by the transaction that first writes a key there
+//! …
+//! ```
+//!
+//! A command has the pair of its database from the beginning ([`Data::select`]), so that a key is found in the same way
+//! in each. Ids are those of all databases: to move a key moves none of its elements, and to exchange two databases
+//! exchanges the names of their tables.
+//!
+//! Invariants: a pair stays a pair; a number that is kept is used only while the table has the name, so that neither a
+//! transaction that is undone nor a snapshot of before meets the keys of another database.
+
+use super::tables::{self, BY_ID, kv};
+use super::{Data, Entry, Kind, Live, State, bytes, engine};
+use crate::failure::Failure;
+use sardonyx::Transaction;
+use sardonyx::rows::{ReadRow, ReadRows};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many databases there are.
+pub(crate) const DATABASES: u8 = 16;
+
+/// While two databases are exchanged, a table has this name.
+const EXCHANGED: &str = "kv_exchanged";
+
+macro_rules! names {
+    ($($number:literal)*) => {
+        /// The names of each database's tables: of keys, and of their times.
+        pub(crate) const PAIRS: [[&str; 2]; DATABASES as usize] = [
+            ["kv", "kv_expiry"],
+            $([concat!("kv_db", $number), concat!("kv_db", $number, "_expiry")],)*
+        ];
+        /// The names of all tables that keys stand in, those included that are made when they are needed.
+        pub const KEY_TABLES: [&str; 11 + 2 * (DATABASES as usize - 1)] = [
+            "kv", "kv_hash", "kv_set", "kv_zset", "kv_list", "kv_expiry", "kv_removed",
+            "kv_stream", "kv_group", "kv_consumer", "kv_pending",
+            $(concat!("kv_db", $number), concat!("kv_db", $number, "_expiry"),)*
+        ];
+    };
+}
+names!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+
+/// The tables of a database, by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct KeyTables {
+    pub kv: u16,
+    pub expiry: u16,
+}
+
+impl KeyTables {
+    fn packed(self) -> u32 {
+        u32::from(self.kv) << 16 | u32::from(self.expiry)
+    }
+
+    fn of(packed: u32) -> KeyTables {
+        KeyTables {
+            kv: (packed >> 16) as u16,
+            expiry: packed as u16,
+        }
+    }
+}
+
+/// Where the tables of each database were found last.
+pub(crate) struct Databases([AtomicU32; DATABASES as usize]);
+
+impl Databases {
+    /// None was found.
+    pub fn new() -> Databases {
+        Databases(std::array::from_fn(|_| AtomicU32::new(u32::MAX)))
+    }
+
+    /// The tables of a database in a state; `None` if it has never had a key.
+    #[inline]
+    pub fn find(&self, state: &impl ReadRows, database: u8) -> Option<KeyTables> {
+        let [kv, _] = PAIRS[usize::from(database)];
+        let found = KeyTables::of(self.0[usize::from(database)].load(Ordering::Relaxed));
+        let there = state.definitions().get(usize::from(found.kv));
+        match there.is_some_and(|definition| definition.name == kv) {
+            true => Some(found),
+            false => self.search(state, database),
+        }
+    }
+
+    #[cold]
+    fn search(&self, state: &impl ReadRows, database: u8) -> Option<KeyTables> {
+        let number = |name: &str| {
+            let named = state.definitions().iter().enumerate();
+            // A view may have such a name, and has no rows.
+            let mut named = named
+                .filter(|(_, definition)| definition.name == name)
+                .filter_map(|(number, _)| u16::try_from(number).ok());
+            named.find(|number| state.row_schema(*number).is_some())
+        };
+        let [kv, expiry] = PAIRS[usize::from(database)];
+        let pair = KeyTables {
+            kv: number(kv)?,
+            expiry: number(expiry)?,
+        };
+        self.0[usize::from(database)].store(pair.packed(), Ordering::Relaxed);
+        Some(pair)
+    }
+
+    /// The databases that have had keys, with their tables.
+    pub fn all(&self, state: &impl ReadRows) -> Vec<(u8, KeyTables)> {
+        let found = (0..DATABASES).map(|database| Some((database, self.find(state, database)?)));
+        found.flatten().collect()
+    }
+}
+
+/// How many keys a database has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Counts {
+    pub database: u8,
+    pub keys: u64,
+    /// Of these, those that expire.
+    pub expiring: u64,
+}
+
+/// How many keys there are in a state, of each database that has any.
+pub(crate) fn counts(databases: &Databases, state: &impl ReadRows) -> Result<Vec<Counts>, Failure> {
+    let mut counts = Vec::new();
+    for (database, pair) in databases.all(state) {
+        let keys = state.count_rows(pair.kv)?;
+        if keys > 0 {
+            counts.push(Counts {
+                database,
+                keys,
+                expiring: state.count_rows(pair.expiry)?,
+            });
+        }
+    }
+    Ok(counts)
+}
+
+/// The number of a database.
+///
+/// # Errors
+/// There is none of this number.
+pub(crate) fn database(number: i64) -> Result<u8, Failure> {
+    let number = u8::try_from(number).ok();
+    let number = number.filter(|number| *number < DATABASES);
+    number.ok_or(Failure::Told("ERR DB index is out of range"))
+}
+
+impl<S: State> Data<'_, S> {
+    /// Goes to a database, whose keys commands see from here on.
+    #[inline]
+    pub fn select(&mut self, database: u8) {
+        self.database = database;
+        self.pair = self.shared.databases.find(self.state, database);
+    }
+
+    /// Does something in another database.
+    pub fn within<T>(
+        &mut self,
+        database: u8,
+        act: impl FnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let own = self.database;
+        self.select(database);
+        let done = act(self);
+        self.select(own);
+        done
+    }
+}
+
+/// Makes the tables of a database where they are absent.
+fn make(tx: &mut Transaction<'_>, database: u8) -> Result<KeyTables, Failure> {
+    let [kv, expiry] = PAIRS[usize::from(database)];
+    Ok(KeyTables {
+        kv: tx.create_table(kv, tables::keys())?,
+        expiry: tx.create_table(expiry, tables::expiring())?,
+    })
+}
+
+impl Live<'_, '_> {
+    /// The tables of the database, which are made if it has none.
+    #[inline]
+    pub fn pair_to_change(&mut self) -> Result<KeyTables, Failure> {
+        match self.pair {
+            Some(pair) => Ok(pair),
+            None => {
+                let pair = make(self.state, self.database)?;
+                self.pair = Some(pair);
+                Ok(pair)
+            }
+        }
+    }
+
+    /// Deletes all keys of the database.
+    pub fn clear(&mut self) -> Result<(), Failure> {
+        let Some(own) = self.pair else {
+            return Ok(());
+        };
+        self.note_all_filled(self.database);
+        let mut others = self.shared.databases.all(self.state);
+        others.retain(|(database, _)| *database != self.database);
+        let mut are_empty = true;
+        for (_, pair) in others {
+            are_empty &= self.state.count_rows(pair.kv)? == 0;
+        }
+        if are_empty {
+            return self.clear_all();
+        }
+        self.leave_elements(own)?;
+        self.truncate(own)
+    }
+
+    /// Leaves the elements of all keys to the sweep: those of other databases' keys are in the same tables.
+    fn leave_elements(&mut self, own: KeyTables) -> Result<(), Failure> {
+        let (mut left, mut unknown) = (Vec::new(), Vec::new());
+        for row in self.state.row_index(own.kv, BY_ID)?.range(0_u64..)? {
+            let row = row?;
+            let entry = Entry::of(&row)?;
+            match entry.kind {
+                Kind::String => {}
+                Kind::Unknown => unknown.push(bytes(engine(row.value_at(kv::KEY))?).to_vec()),
+                kind => left.push((entry.id, kind)),
+            }
+        }
+        for (id, kind) in left {
+            self.leave_to_sweep(id, kind)?;
+        }
+        for key in unknown {
+            if let Some(entry) = self.entry_to_change(&key)? {
+                self.remove(&key, &entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, pair: KeyTables) -> Result<(), Failure> {
+        for table in [pair.kv, pair.expiry] {
+            let definition = self.state.definitions().get(usize::from(table));
+            let Some(name) = definition.map(|definition| definition.name.clone()) else {
+                continue;
+            };
+            if self.state.count_rows(table)? > 0 {
+                self.state.truncate(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all keys of all databases.
+    pub fn clear_all(&mut self) -> Result<(), Failure> {
+        for (database, pair) in self.shared.databases.all(self.state) {
+            self.note_all_filled(database);
+            self.truncate(pair)?;
+        }
+        for name in tables::ELEMENTS {
+            if self.state.rows(name)?.count() > 0 {
+                self.state.truncate(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Exchanges the keys of two databases.
+    pub fn exchange(&mut self, one: u8, other: u8) -> Result<(), Failure> {
+        if one == other {
+            return Ok(());
+        }
+        for database in [one, other] {
+            make(self.state, database)?;
+        }
+        for (one, other) in PAIRS[usize::from(one)]
+            .iter()
+            .zip(PAIRS[usize::from(other)])
+        {
+            self.state.rename_table(one, EXCHANGED)?;
+            self.state.rename_table(other, one)?;
+            self.state.rename_table(EXCHANGED, other)?;
+        }
+        self.select(self.database);
+        self.note_all_filled(one);
+        self.note_all_filled(other);
+        Ok(())
+    }
+
+    /// All keys of a database may have come, or gone, for which clients wait.
+    fn note_all_filled(&mut self, database: u8) {
+        let keys = self.shared.blocked.keys_of(database).into_iter();
+        self.filled.extend(keys.map(|key| (database, key)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_names_are_different_and_are_those_of_the_pairs() {
+        let mut names = KEY_TABLES.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), KEY_TABLES.len());
+        let of_pairs = PAIRS.iter().flatten();
+        assert!(
+            of_pairs
+                .chain(&tables::ELEMENTS)
+                .all(|name| names.binary_search(name).is_ok())
+        );
+        assert_eq!(PAIRS[15], ["kv_db15", "kv_db15_expiry"]);
+    }
+}

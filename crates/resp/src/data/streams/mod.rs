@@ -1,0 +1,396 @@
+//! Streams: their entries by id, and what a stream remembers of entries that are gone.
+//!
+//! An entry is a row under the stream's id, found by its own. So adding one inserts its row and changes the key's, whose
+//! value says what the stream remembers: its last id, how many entries were added, and the greatest id that was deleted.
+//! What consumers have of it is in [`groups`] and [`pending`].
+//!
+//! Invariants: a stream may be empty, unlike other values; no entry has a greater id than the stream's last one.
+
+mod groups;
+mod pending;
+
+pub(crate) use groups::Group;
+pub(crate) use pending::Pending;
+
+use super::keys::Entry;
+use super::tables::{PRIMARY, kv};
+use super::{Data, Kind, Live, State, bytes, engine, whole};
+use crate::failure::Failure;
+use sardonyx::rows::{ReadIndex, ReadRow, RowWriter};
+use sardonyx::schema::{VALUE_BYTES_MAX, Value, ValueRef};
+use std::fmt;
+
+/// Numbers of the columns of `kv_stream`; that of an id's number is behind that of its time.
+const MS: usize = 1;
+const FIELDS: usize = 3;
+
+/// Numbers of a stream's own in its key's value, each of 8 bytes.
+const OWN: usize = 5;
+
+/// The id of an entry: a time in milliseconds, and a number among those of the same time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct EntryId {
+    pub ms: u64,
+    pub seq: u64,
+}
+
+impl EntryId {
+    /// Before all entries: no entry has it.
+    pub const MIN: EntryId = EntryId { ms: 0, seq: 0 };
+    /// The last one that there can be.
+    pub const MAX: EntryId = EntryId {
+        ms: u64::MAX,
+        seq: u64::MAX,
+    };
+
+    /// The one behind it.
+    pub fn next(self) -> Option<EntryId> {
+        let EntryId { ms, seq } = self;
+        match seq.checked_add(1) {
+            Some(seq) => Some(EntryId { ms, seq }),
+            None => ms.checked_add(1).map(|ms| EntryId { ms, seq: 0 }),
+        }
+    }
+
+    /// The one before it.
+    pub fn previous(self) -> Option<EntryId> {
+        let EntryId { ms, seq } = self;
+        let last = |ms| EntryId { ms, seq: u64::MAX };
+        match seq.checked_sub(1) {
+            Some(seq) => Some(EntryId { ms, seq }),
+            None => ms.checked_sub(1).map(last),
+        }
+    }
+
+    /// Of the columns at a number and behind it.
+    fn at(row: &(impl ReadRow + ?Sized), column: usize) -> Result<EntryId, Failure> {
+        Ok(EntryId {
+            ms: whole(engine(row.value_at(column))?) as u64,
+            seq: whole(engine(row.value_at(column + 1))?) as u64,
+        })
+    }
+
+    /// The values of these columns.
+    fn set(self, row: &mut RowWriter<'_>, column: usize) {
+        row.set(column, ValueRef::Int(self.ms.into()));
+        row.set(column + 1, ValueRef::Int(self.seq.into()));
+    }
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.ms, self.seq)
+    }
+}
+
+/// A stream's key.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Stream {
+    pub entry: Entry,
+    /// Whether the key has a row.
+    is_there: bool,
+    /// The greatest id that an entry has had, or that was set.
+    pub last: EntryId,
+    /// How many entries were added.
+    pub added: u64,
+    /// The greatest id of an entry that was deleted by its id.
+    pub deleted: EntryId,
+}
+
+impl Stream {
+    fn of(entry: Entry, value: &[u8]) -> Stream {
+        // What is missing is 0: another program wrote the row.
+        let number = |at: usize| {
+            let bytes = value.get(8 * at..8 * at + 8);
+            bytes.map_or(0, |bytes| {
+                bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))
+            })
+        };
+        let id = |at| EntryId {
+            ms: number(at),
+            seq: number(at + 1),
+        };
+        Stream {
+            entry,
+            is_there: true,
+            last: id(0),
+            added: number(2),
+            deleted: id(3),
+        }
+    }
+
+    /// What stands in its key's value.
+    fn value(&self) -> [u8; 8 * OWN] {
+        let numbers = [
+            self.last.ms,
+            self.last.seq,
+            self.added,
+            self.deleted.ms,
+            self.deleted.seq,
+        ];
+        let mut value = [0; 8 * OWN];
+        for (place, number) in value.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        value
+    }
+
+    /// Under which its entries stand.
+    pub fn id(&self) -> u64 {
+        self.entry.id
+    }
+
+    /// How many entries there are.
+    pub fn length(&self) -> u64 {
+        self.entry.length
+    }
+}
+
+/// The fields and values of an entry as its row has them: of each its length, in groups of 7 bits from the lowest on, and
+/// its bytes.
+pub(crate) struct Fields;
+
+impl Fields {
+    /// The bytes of a row. `None` if they are too many for one.
+    pub fn pack<'f>(parts: impl Iterator<Item = &'f [u8]>) -> Option<Vec<u8>> {
+        let mut packed = Vec::new();
+        for part in parts {
+            let mut length = part.len();
+            while length >= 0x80 {
+                packed.push(length as u8 | 0x80);
+                length >>= 7;
+            }
+            packed.push(length as u8);
+            packed.extend_from_slice(part);
+            if packed.len() > VALUE_BYTES_MAX {
+                return None;
+            }
+        }
+        Some(packed)
+    }
+
+    /// The fields and values. Bytes that are none end them.
+    pub fn unpack(mut packed: &[u8]) -> impl Iterator<Item = &[u8]> {
+        std::iter::from_fn(move || {
+            let (mut length, mut shift) = (0_usize, 0);
+            loop {
+                let (byte, rest) = packed.split_first()?;
+                packed = rest;
+                length |= usize::from(byte & 0x7f).checked_shl(shift)?;
+                shift += 7;
+                if byte & 0x80 == 0 {
+                    break;
+                }
+            }
+            let part = packed.get(..length)?;
+            packed = &packed[length..];
+            Some(part)
+        })
+    }
+}
+
+impl<S: State> Data<'_, S> {
+    /// A stream, if there is one.
+    pub fn stream(&mut self, key: &[u8]) -> Result<Option<Stream>, Failure> {
+        let Some(entry) = self.entry_of(key, Kind::Stream)? else {
+            return Ok(None);
+        };
+        let row = self.row_of(key)?;
+        row.map(|row| {
+            let value = bytes(engine(row.value_at(kv::VALUE))?);
+            Ok(Stream::of(entry, value))
+        })
+        .transpose()
+    }
+
+    /// Calls `each` with the entries of a stream from one id to another, both included, in their order or against it, until
+    /// it returns false.
+    pub fn walk_entries(
+        &mut self,
+        id: u64,
+        (from, to): (EntryId, EntryId),
+        reverse: bool,
+        each: &mut dyn FnMut(EntryId, &[u8]) -> bool,
+    ) -> Result<(), Failure> {
+        if from > to {
+            return Ok(());
+        }
+        let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
+        let mut range = index.range((id, from.ms, from.seq)..=(id, to.ms, to.seq))?;
+        loop {
+            let row = if reverse {
+                range.next_back()
+            } else {
+                range.next()
+            };
+            let Some(row) = row else { return Ok(()) };
+            let row = row?;
+            let fields = bytes(engine(row.value_at(FIELDS))?);
+            if !each(EntryId::at(&row, MS)?, fields) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The fields of an entry, if it is there.
+    pub fn fields_of(&mut self, id: u64, entry: EntryId) -> Result<Option<Vec<u8>>, Failure> {
+        let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
+        let row = index.get_by((id, entry.ms, entry.seq))?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(bytes(engine(row.value_at(FIELDS))?).to_vec()))
+    }
+
+    /// The id of the first entry, or of the last.
+    fn edge(&mut self, stream: &Stream, reverse: bool) -> Result<Option<EntryId>, Failure> {
+        let mut edge = None;
+        let all = (EntryId::MIN, EntryId::MAX);
+        self.walk_entries(stream.id(), all, reverse, &mut |id, _| {
+            edge = Some(id);
+            false
+        })?;
+        Ok(edge)
+    }
+
+    /// The id of a stream's first entry; the least one if it is empty.
+    pub fn first_entry(&mut self, stream: &Stream) -> Result<EntryId, Failure> {
+        Ok(self.edge(stream, false)?.unwrap_or(EntryId::MIN))
+    }
+
+    /// The id of a stream's last entry; the least one if it is empty.
+    pub fn last_entry(&mut self, stream: &Stream) -> Result<EntryId, Failure> {
+        Ok(self.edge(stream, true)?.unwrap_or(EntryId::MIN))
+    }
+}
+
+impl Live<'_, '_> {
+    /// A stream, for a command that will change it.
+    pub fn stream_to_change(&mut self, key: &[u8]) -> Result<Option<Stream>, Failure> {
+        match self.entry_to_change_of(key, Kind::Stream)? {
+            Some(_) => self.stream(key),
+            None => Ok(None),
+        }
+    }
+
+    /// A new stream, which gets its key by [`Live::keep_stream`].
+    pub fn create_stream(&mut self, key: &[u8]) -> Result<Stream, Failure> {
+        let entry = self.create(key, Kind::Stream)?;
+        Ok(Stream {
+            is_there: false,
+            ..Stream::of(entry, &[])
+        })
+    }
+
+    /// Writes what a stream's key says.
+    pub fn keep_stream(&mut self, key: &[u8], stream: &Stream) -> Result<(), Failure> {
+        let value = stream.value();
+        if !stream.is_there {
+            return self.insert_key(key, &stream.entry, &value);
+        }
+        let mut row = RowWriter::new(kv::EXPIRES + 1);
+        row.set(kv::VALUE, ValueRef::Bytes(&value));
+        row.set(kv::LENGTH, ValueRef::Int(stream.length().into()));
+        self.update_key(&stream.entry, &row)
+    }
+
+    /// Adds an entry, which is not there, with [packed](Fields::pack) fields.
+    pub fn insert_entry(
+        &mut self,
+        stream: &Stream,
+        entry: EntryId,
+        fields: &[u8],
+    ) -> Result<(), Failure> {
+        let mut row = RowWriter::new(FIELDS + 1);
+        row.set(0, ValueRef::Int(stream.id().into()));
+        entry.set(&mut row, MS);
+        row.set(FIELDS, ValueRef::Bytes(fields));
+        let table = self.shared.numbers.stream;
+        Ok(self.state.rows_of(table)?.insert_row(&row)?)
+    }
+
+    /// Deletes an entry. Returns whether it was there.
+    pub fn delete_entry(&mut self, stream: &Stream, entry: EntryId) -> Result<bool, Failure> {
+        let numbers = [stream.id(), entry.ms, entry.seq];
+        let key = numbers.map(|number| Value::Int(number.into()));
+        let table = self.shared.numbers.stream;
+        Ok(self.state.rows_of(table)?.delete(&key)?)
+    }
+
+    /// Deletes rows of a stream that has no key any more: its entries, and then its groups. As many at most; returns how
+    /// many.
+    pub(super) fn delete_stream(&mut self, id: u64, most: usize) -> Result<usize, Failure> {
+        let mut done = self.delete_rows(self.shared.numbers.stream, id, most)?;
+        while done < most {
+            let Some(group) = self.first_group(id)? else {
+                break;
+            };
+            done += self.delete_group_rows(group.number, most - done)?;
+            if done < most {
+                self.delete_group_row(&group)?;
+                done += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Gives another id entries and groups like those of a stream.
+    pub(super) fn copy_stream(&mut self, from: u64, to: u64) -> Result<(), Failure> {
+        self.copy_rows(self.shared.numbers.stream, from, to)?;
+        self.copy_groups(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_follow_each_other_and_end() {
+        let id = |ms, seq| EntryId { ms, seq };
+        assert_eq!(id(1, 2).next(), Some(id(1, 3)));
+        assert_eq!(id(1, u64::MAX).next(), Some(id(2, 0)));
+        assert_eq!(EntryId::MAX.next(), None);
+        assert_eq!(id(1, 0).previous(), Some(id(0, u64::MAX)));
+        assert_eq!(EntryId::MIN.previous(), None);
+        assert!(id(1, u64::MAX) < id(2, 0) && EntryId::MIN < id(0, 1));
+        assert_eq!(id(5, 7).to_string(), "5-7");
+    }
+
+    #[test]
+    fn fields_are_unpacked_as_they_were_packed_and_other_bytes_end_them() {
+        let long = vec![7; 300];
+        let longer = vec![8; 20_000];
+        let parts: [&[u8]; 5] = [b"a", b"", &long, &longer, &[0, 255]];
+        let packed = Fields::pack(parts.into_iter()).expect("few bytes");
+        assert_eq!(Fields::unpack(&packed).collect::<Vec<_>>(), parts);
+        for end in 0..packed.len() {
+            let there = Fields::unpack(&packed[..end]).count();
+            assert!(there < parts.len(), "{end}");
+        }
+        assert_eq!(Fields::unpack(&[0xff; 40]).count(), 0);
+        let large = vec![0; VALUE_BYTES_MAX];
+        assert!(Fields::pack([&large[..]].into_iter()).is_none());
+    }
+
+    #[test]
+    fn a_streams_value_says_what_it_remembers() {
+        let entry = Entry {
+            at: sardonyx::low_level::Address(0),
+            id: 3,
+            kind: Kind::Stream,
+            length: 0,
+            first: 0,
+            expires: None,
+        };
+        let stream = Stream {
+            last: EntryId {
+                ms: 1 << 60,
+                seq: 2,
+            },
+            added: u64::MAX,
+            deleted: EntryId { ms: 4, seq: 5 },
+            ..Stream::of(entry, &[])
+        };
+        assert_eq!(Stream::of(entry, &stream.value()), stream);
+        assert_eq!(Stream::of(entry, &[1, 2]).last, EntryId::MIN);
+    }
+}
