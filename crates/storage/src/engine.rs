@@ -121,8 +121,11 @@ impl Engine {
         // Before the lock's file is made, too.
         refuse_others(&*disk)?;
         options.kept = options.kept.map(|kept| Arc::new(kept.of_one_opening()));
-        let kept_lock = options.kept.as_ref().and_then(|kept| kept.take_lock());
-        let lock = match kept_lock {
+        let kept_lock = options
+            .kept
+            .as_ref()
+            .and_then(|kept| kept.take_lock(&*disk));
+        let lock = match kept_lock.transpose()? {
             Some(lock) => lock,
             None => take_lock(&disk, options.wait_for_lock)?,
         };
@@ -144,6 +147,7 @@ impl Engine {
             places,
             ..
         } = ready;
+        options.kept = None;
         if let Some((_, claimed)) = &claimed {
             // Recovery has made stable what was compared.
             claimed.known.write(&*disk)?;

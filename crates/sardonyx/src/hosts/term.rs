@@ -168,6 +168,10 @@ impl Term {
             // If it panicked, the term was over.
             let _ = thread.join();
         }
+        // The directory is free, if it was not opened, although somebody may have the options.
+        if let Some(kept) = &self.options.storage.kept {
+            kept.let_go();
+        }
     }
 }
 

@@ -58,7 +58,7 @@ fn is_preparation(error: &Error) -> bool {
     let Some(disk) = error.downcast_ref::<DiskError>() else {
         return false;
     };
-    ["allocate", "sync directory"].contains(&disk.operation) && disk.file.contains("log")
+    ["preallocate", "sync directory"].contains(&disk.operation) && disk.file.contains("log")
 }
 
 fn is_full(error: &Error) -> bool {

@@ -157,9 +157,6 @@ pub trait DiskFile: Send + Sync + std::fmt::Debug {
     /// takes longer for it. Where the file system has no such room, zeroes are written, as by
     /// [`DiskFile::preallocate`]. If the file is that long already, it is only synced.
     fn allocate(&self, length: u64) -> Result<(), DiskError>;
-    /// Up to where the file is written from this offset on: there begins room that was allocated and not written, or the
-    /// file ends. A disk that does not know may say that all is written: it only costs time.
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError>;
     /// The file's name as a person would find it, for error messages.
     fn display_name(&self) -> String;
 }

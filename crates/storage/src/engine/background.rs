@@ -37,7 +37,7 @@ pub(super) struct Background {
 
 impl Background {
     /// Assembles what works behind a log that is needed from a place on, and of which the checkpointers
-    /// have everything. Whoever writes the log claims the places of its groups.
+    /// have everything.
     pub fn assemble(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -45,32 +45,10 @@ impl Background {
         checkpointers: Vec<Checkpointer>,
         log_needed_from: LogPosition,
     ) -> Result<Background, LogError> {
-        Self::assemble_with(
-            disk,
-            manifest,
-            options,
-            checkpointers,
-            log_needed_from,
-            true,
-        )
-    }
-
-    fn assemble_with(
-        disk: &Arc<dyn Disk>,
-        manifest: &Manifest,
-        options: &StorageOptions,
-        checkpointers: Vec<Checkpointer>,
-        log_needed_from: LogPosition,
-        are_claimed: bool,
-    ) -> Result<Background, LogError> {
         let (layout, drive) = (manifest.log_layout(), options.drive());
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, log_needed_from.lsn, segments_max)?;
-        let segments = segments.first_bytes(options.log_bytes_first);
-        let segments = Arc::new(match are_claimed {
-            true => segments,
-            false => segments.filled_whole(),
-        });
+        let segments = Arc::new(segments.first_bytes(options.log_bytes_first));
         let supply = Arc::new(SegmentSupply::new(segments.clone(), drive));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let stage = match &options.checkpoint {
@@ -92,8 +70,7 @@ impl Background {
         })
     }
 
-    /// The same for checkpointers that take over at `end` a log that several processes write, of whose groups
-    /// nothing is known here.
+    /// The same for checkpointers that take over at `end`.
     pub fn take_over(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -102,7 +79,7 @@ impl Background {
         end: LogPosition,
     ) -> Result<Background, LogError> {
         let needed = needed_from(&checkpointers, end);
-        Self::assemble_with(disk, manifest, options, checkpointers, needed, false)
+        Self::assemble(disk, manifest, options, checkpointers, needed)
     }
 
     /// The threads that take the steps.

@@ -6,8 +6,9 @@
 //! Without the lock in between, another process could write checkpoints that these checkpointers do not know of; so they
 //! are given to the holder of the lock alone.
 
+use super::LOCK_FILE;
 use crate::checkpoint::{Checkpointer, StripeLayout};
-use crate::disk::DiskLock;
+use crate::disk::{Disk, DiskError, DiskLock};
 use crate::manifest::Manifest;
 use crate::recovery::KnownEnd;
 use sardonyx_base::sync::Mutex;
@@ -16,6 +17,7 @@ use sardonyx_base::sync::Mutex;
 #[derive(Debug)]
 pub struct KeptCopy {
     end: KnownEnd,
+    lock_name: String,
     kept: Mutex<Kept>,
 }
 
@@ -29,6 +31,7 @@ struct Kept {
 impl KeptCopy {
     pub(super) fn new(
         end: KnownEnd,
+        lock_name: String,
         checkpointers: Option<Vec<Checkpointer>>,
         lock: Option<Box<dyn DiskLock>>,
     ) -> Self {
@@ -38,6 +41,7 @@ impl KeptCopy {
         };
         KeptCopy {
             end,
+            lock_name,
             kept: Mutex::new(kept),
         }
     }
@@ -50,12 +54,32 @@ impl KeptCopy {
     /// The same for one opening alone. If that fails, its lock is given back, and the checkpointers go with it.
     pub(super) fn of_one_opening(&self) -> KeptCopy {
         let mut kept = self.kept.lock();
-        KeptCopy::new(self.end, kept.checkpointers.take(), kept.lock.take())
+        let (checkpointers, lock) = (kept.checkpointers.take(), kept.lock.take());
+        KeptCopy::new(self.end, self.lock_name.clone(), checkpointers, lock)
     }
 
-    /// The lock of the directory, if this has it.
-    pub(super) fn take_lock(&self) -> Option<Box<dyn DiskLock>> {
-        self.kept.lock().lock.take()
+    /// The lock of the directory, if this has it. A lock that can be taken is another directory's: then the kept one is
+    /// given back, and that is the opening's.
+    pub(super) fn take_lock(
+        &self,
+        home: &dyn Disk,
+    ) -> Option<Result<Box<dyn DiskLock>, DiskError>> {
+        let mut kept = self.kept.lock();
+        let lock = kept.lock.take()?;
+        let has_its_name = home.display_name(LOCK_FILE) == self.lock_name;
+        let other = has_its_name.then(|| home.lock(LOCK_FILE).transpose());
+        let other = other.flatten();
+        if has_its_name && other.is_none() {
+            return Some(Ok(lock));
+        }
+        kept.checkpointers = None;
+        other
+    }
+
+    /// Gives back the lock and the memory, if no opening has taken them.
+    pub fn let_go(&self) {
+        let mut kept = self.kept.lock();
+        (kept.checkpointers, kept.lock) = (None, None);
     }
 
     /// The directory is about to change: it is recovered from what is in it.

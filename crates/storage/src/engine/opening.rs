@@ -155,6 +155,8 @@ fn recover_at(
             Ok((recovered, needed_from))
         }
         CheckpointPlace::Followers => {
+            // Its memory is saved.
+            options.forget_kept();
             let recovered = recover_without_copy(disk, manifest, recovery)?;
             let needed_from = recovered.report.redo_start;
             Ok((recovered, needed_from))

@@ -51,7 +51,7 @@ pub(super) struct ReceivingEngine {
     poisoned: Arc<OnceLock<Arc<str>>>,
     threads: Mutex<Threads>,
     /// The locks of the directories elsewhere.
-    _places: PlaceLocks,
+    places: PlaceLocks,
 }
 
 /// The state that the appender holds.
@@ -146,7 +146,7 @@ impl ReceivingEngine {
         Ok(ReceivingEngine {
             published: PublishedEnd::create(&disk, &manifest, end),
             disk,
-            _places: places,
+            places,
             recorded: Mutex::new(end),
             manifest,
             background,
@@ -303,15 +303,14 @@ impl ReceivingEngine {
             group.finish(durable_number);
             let lsn = group.header().lsn;
             let segment = layout.segment_of(lsn);
-            let (file, offset) = (segments.file(segment)?, layout.offset_in_segment(lsn));
-            segments.claim(segment, offset, group.bytes().len() as u64)?;
-            file.write_at(offset, group.bytes())?;
+            let file = segments.file(segment)?;
+            file.write_at(layout.offset_in_segment(lsn), group.bytes())?;
             touched.insert(segment);
         }
         for segment in touched {
             segments.file(segment)?.sync()?;
         }
-        segments.check_filling()
+        Ok(())
     }
 
     fn give_back(&self, groups: Vec<SealedGroup>) {
@@ -339,13 +338,17 @@ impl ReceivingEngine {
         }
     }
 
-    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded.
+    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded. The
+    /// locks of directories elsewhere are given back, so nothing is kept of a database that has any.
     pub(super) fn close_keeping(&self) -> Option<Vec<Checkpointer>> {
         self.close();
         let end = self.end();
         let is_recorded = *self.recorded.lock() == end && self.check().is_ok();
+        let is_here = self.places.is_empty();
         let stage = &self.background.stage;
-        is_recorded.then(|| stage.take_checkpointers(end)).flatten()
+        (is_recorded && is_here)
+            .then(|| stage.take_checkpointers(end))
+            .flatten()
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::kept::KeptCopy;
 use super::receiving::{BATCH_GROUPS_MAX, ReceivingEngine};
-use super::{AppendError, OpenError, StorageOptions};
+use super::{AppendError, LOCK_FILE, OpenError, StorageOptions};
 use crate::checkpoint::CheckpointTotals;
 use crate::disk::{Disk, DiskLock};
 use crate::log::group::GroupHeader;
@@ -179,7 +179,8 @@ impl Replica {
             position: self.end(),
             incarnation: self.engine.manifest().incarnation,
         };
-        KeptCopy::new(end, checkpointers, self.lock.take())
+        let lock_name = self.home.display_name(LOCK_FILE);
+        KeptCopy::new(end, lock_name, checkpointers, self.lock.take())
     }
 
     /// The same; the directory stays locked.

@@ -223,10 +223,6 @@ impl DiskFile for MortalFile {
         })
     }
 
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
-        self.file.written_until(offset)
-    }
-
     fn display_name(&self) -> String {
         self.file.display_name()
     }

@@ -1,8 +1,7 @@
 //! The log's files: segments of one fixed length, written in LSN order and used again.
 //!
-//! Segment `k` is `log/<k>.log` and holds the log's bytes from `k * segment_bytes`. Its room is allocated
-//! and synced before its first use, and reads as zeroes. Zeroes are written into it ahead of small groups, so
-//! that writing one changes no metadata; a large group is itself the first write ([`filling`]). When a
+//! Segment `k` is `log/<k>.log` and holds the log's bytes from `k * segment_bytes`. It is filled
+//! with zeroes and synced before its first use, so that writing a group changes no metadata. When a
 //! checkpoint has made a segment superfluous it is renamed to become a later one; its old groups
 //! are harmless, because a group is only believed at the LSN it names (I5).
 //!
@@ -23,16 +22,9 @@
 //!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
 //! - there are never more than `segments_max` files (I10).
 
-mod filling;
-mod pin;
-
-pub use pin::LogPin;
-
-use self::filling::Filling;
 use super::group::GROUP_ALIGNMENT;
 use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskFile};
-use sardonyx_base::events;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,8 +93,6 @@ pub struct Segments {
     segments_max: u64,
     first_bytes: u64,
     files: Mutex<Files>,
-    /// Zeroes ahead of small groups; `None`: segments are filled whole.
-    filling: Option<Filling>,
     /// Held for long; nobody waits for it but who prepares, too.
     preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
@@ -161,7 +151,6 @@ impl Segments {
             next_pin: 0,
             needed_from,
         };
-        let filling = Filling::new(layout.segment_bytes);
         let mut end = first;
         for segment in found {
             if segment < first {
@@ -175,7 +164,6 @@ impl Segments {
                 });
             }
             let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
-            filling.found(segment, file.written_until(0)?, layout.segment_bytes);
             files.live.insert(segment, file.into());
             end += 1;
         }
@@ -186,9 +174,7 @@ impl Segments {
         {
             // A length that is not possible is an error when the log is read.
             let usable = usable_bytes(layout, begins, file.len()?, true);
-            let usable = usable.unwrap_or(layout.segment_bytes);
-            filling.lengthened(begins, usable);
-            prepared_end = Lsn(layout.begin().0 + usable);
+            prepared_end = Lsn(layout.begin().0 + usable.unwrap_or(layout.segment_bytes));
         }
         // Stale temporary files of an interrupted preparation.
         for name in names.iter().filter(|name| name.ends_with(".new")) {
@@ -201,7 +187,6 @@ impl Segments {
             segments_max,
             first_bytes: FIRST_BYTES.min(layout.segment_bytes),
             files: Mutex::new(files),
-            filling: Some(filling),
             preparing: Mutex::new(()),
             prepared_end: AtomicU64::new(prepared_end.0),
         })
@@ -210,14 +195,6 @@ impl Segments {
     /// The first segment begins with so many bytes: see [`first_segment_bytes`].
     pub fn first_bytes(mut self, bytes: u64) -> Self {
         self.first_bytes = first_segment_bytes(self.layout, bytes);
-        self
-    }
-
-    /// Segments are filled with zeroes when they are prepared: groups are written by who does not claim their places
-    /// ([`Segments::claim`]).
-    #[must_use]
-    pub fn filled_whole(mut self) -> Self {
-        self.filling = None;
         self
     }
 
@@ -247,7 +224,7 @@ impl Segments {
         let offset = self.layout.offset_in_segment(end);
         if offset > 0 {
             let length = self.length_after(offset);
-            self.lengthen(next, offset, length)?;
+            fill(&*self.file(next)?, offset, length)?;
             let start = self.layout.segment_start(next).0;
             self.prepared_end.store(start + length, Ordering::Release);
             return Ok(Prepared::Yes);
@@ -274,9 +251,6 @@ impl Segments {
         }
         self.disk.sync_directory(LOG_DIRECTORY)?;
         let file = self.disk.open(&name, Access::Direct, Create::No)?;
-        if let Some(filling) = &self.filling {
-            filling.found(next, file.written_until(0)?, length);
-        }
         self.files.lock().live.insert(next, file.into());
         self.prepared_end.store(
             self.layout.segment_start(next).0 + length,
@@ -317,74 +291,8 @@ impl Segments {
         let _one_at_a_time = self.preparing.lock();
         let from = (end + GROUP_ALIGNMENT as u64).max(length / 2);
         let from = from.next_multiple_of(GROUP_ALIGNMENT as u64);
-        self.lengthen(self.layout.begins.segment, from.min(length), length)
-    }
-
-    /// Makes the first segment longer, stably: its bytes from `from` on, in which there is no group. What is there
-    /// of them may be what an attempt before left, whose sync failed (I7): if zeroes were to be written they are written
-    /// again, else the last block, and with it the length.
-    fn lengthen(&self, segment: u64, from: u64, to: u64) -> Result<(), LogError> {
-        let file = self.file(segment)?;
-        let block = GROUP_ALIGNMENT as u64;
-        let there = file.len()?.next_multiple_of(block).min(to);
-        match &self.filling {
-            None => {
-                write_zeroes(from, there, |at, zeroes| file.write_at(at, zeroes))?;
-                file.preallocate(to)?;
-            }
-            Some(filling) => {
-                let last = there.saturating_sub(block).max(from);
-                write_zeroes(last, there, |at, zeroes| file.write_at(at, zeroes))?;
-                file.allocate(to)?;
-                filling.lengthened(segment, to);
-            }
-        }
-        Ok(())
-    }
-
-    /// A group is about to be written here. Whoever says so before it writes, has zeroes written ahead of
-    /// its small groups by [`Segments::fill`], and never over them.
-    ///
-    /// # Errors
-    /// Writing zeroes has failed: what the log's files have is not known any more (I7).
-    pub fn claim(&self, segment: u64, offset: u64, bytes: u64) -> Result<(), LogError> {
-        match &self.filling {
-            Some(filling) => filling.claim(segment, offset, bytes),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether what a write or sync of the log's files said can be believed: it may have had zeroes to write, too.
-    ///
-    /// # Errors
-    /// As [`Segments::claim`].
-    #[inline]
-    pub fn check_filling(&self) -> Result<(), LogError> {
-        self.filling.as_ref().map_or(Ok(()), Filling::check)
-    }
-
-    /// Whether [`Segments::fill`] has something to do.
-    #[inline]
-    pub fn wants_filling(&self) -> bool {
-        self.filling.as_ref().is_some_and(Filling::is_wanted)
-    }
-
-    /// Writes zeroes ahead of small groups, if the log has come near the end of what is written. A failure is found
-    /// by the next claim.
-    pub fn fill(&self) {
-        let filling = self.filling.as_ref().filter(|filling| filling.is_wanted());
-        let Some(filling) = filling.filter(|_| self.process.is_current()) else {
-            return;
-        };
-        let Some(fill) = filling.begin() else { return };
-        let filled = self.file(fill.segment).and_then(|file| {
-            let write = |at, zeroes: &[u8]| file.write_durable_at(at, zeroes);
-            Ok(write_zeroes(fill.from, fill.to, write)?)
-        });
-        if let Err(error) = &filled {
-            events::error!(%error, "zeroes ahead of the log could not be written");
-        }
-        filling.end(fill, filled);
+        let file = self.file(self.layout.begins.segment)?;
+        Ok(fill(&*file, from.min(length), length)?)
     }
 
     /// What is prepared of the first segment is known up to here only: who made it longer may have been
@@ -456,11 +364,7 @@ impl Segments {
             self.disk.remove(&new)?;
         }
         let file = self.disk.open(&new, Access::Direct, Create::New)?;
-        let made = match self.filling {
-            Some(_) => file.allocate(length),
-            None => file.preallocate(length),
-        };
-        if let Err(error) = made {
+        if let Err(error) = file.preallocate(length) {
             drop(file);
             // Give the room back; the error that counts is the first one.
             let _ = self.disk.remove(&new);
@@ -497,10 +401,6 @@ impl Segments {
         let kept = files.live.split_off(&first_needed);
         let freed = std::mem::replace(&mut files.live, kept);
         files.superfluous.extend(freed.keys());
-        drop(files);
-        if let Some(filling) = &self.filling {
-            filling.forget_before(first_needed);
-        }
         freed.len()
     }
 
@@ -570,18 +470,55 @@ impl Segments {
     }
 }
 
-/// Writes zeroes from `from` to `to`, if that is further.
-fn write_zeroes(
-    from: u64,
-    to: u64,
-    write: impl Fn(u64, &[u8]) -> Result<(), DiskError>,
-) -> Result<(), DiskError> {
-    let zeroes = AlignedBuffer::zeroed(FILL_BYTES.min(to.saturating_sub(from)) as usize);
+/// Makes a file's bytes from `from` to `to` zeroes that are stable. What is there of them is written
+/// again: it may be what an attempt before left, whose sync failed (I7).
+fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
+    let there = file.len()?.next_multiple_of(GROUP_ALIGNMENT as u64).min(to);
     let mut at = from;
-    while at < to {
-        let length = FILL_BYTES.min(to - at);
-        write(at, &zeroes[..length as usize])?;
+    let zeroes = AlignedBuffer::zeroed(FILL_BYTES.min(there.saturating_sub(from)) as usize);
+    while at < there {
+        let length = FILL_BYTES.min(there - at);
+        file.write_at(at, &zeroes[..length as usize])?;
         at += length;
     }
-    Ok(())
+    file.preallocate(to)
+}
+
+/// Holds the log back for a reader that cannot do without it: a copy in a store that catches up.
+#[derive(Debug)]
+pub struct LogPin {
+    segments: Arc<Segments>,
+    number: u64,
+}
+
+impl LogPin {
+    /// Lets the log before `lsn` go.
+    pub fn advance(&self, lsn: Lsn) {
+        if !self.segments.process.is_current() {
+            return;
+        }
+        let needed_from = {
+            let mut files = self.segments.files.lock();
+            let mut pins = files.pins.iter_mut();
+            if let Some((_, from)) = pins.find(|(number, _)| *number == self.number) {
+                *from = lsn;
+            }
+            files.needed_from
+        };
+        self.segments.free_before(needed_from);
+    }
+}
+
+impl Drop for LogPin {
+    fn drop(&mut self) {
+        if !self.segments.process.is_current() {
+            return;
+        }
+        let needed_from = {
+            let mut files = self.segments.files.lock();
+            files.pins.retain(|(number, _)| *number != self.number);
+            files.needed_from
+        };
+        self.segments.free_before(needed_from);
+    }
 }

@@ -26,17 +26,13 @@ pub(crate) fn write_sealed(
     if header.is_spanning() {
         return write_spanning(segments, group);
     }
-    let (segment, offset) = (
-        layout.segment_of(header.lsn),
-        layout.offset_in_segment(header.lsn),
-    );
-    let file = segments.file(segment)?;
-    segments.claim(segment, offset, group.bytes().len() as u64)?;
+    let file = segments.file(layout.segment_of(header.lsn))?;
+    let offset = layout.offset_in_segment(header.lsn);
     match syncs {
         true => file.write_durable_at(offset, group.bytes())?,
         false => file.write_at(offset, group.bytes())?,
     }
-    segments.check_filling()
+    Ok(())
 }
 
 /// Each part to its file, then each file synced.
@@ -49,7 +45,6 @@ fn write_spanning(segments: &Segments, group: &SealedGroup) -> Result<(), LogErr
         .parts(group.header().lsn, left.len() as u64);
     for (segment, offset, bytes) in parts {
         let file = segments.file(segment)?;
-        segments.claim(segment, offset, bytes)?;
         let (part, rest) = left.split_at(bytes as usize);
         file.write_at(offset, part)?;
         files.push(file);
@@ -58,7 +53,7 @@ fn write_spanning(segments: &Segments, group: &SealedGroup) -> Result<(), LogErr
     for file in files {
         file.sync()?;
     }
-    segments.check_filling()
+    Ok(())
 }
 
 /// The header of a spanning group with these records, which are one transaction's, written by this

@@ -11,9 +11,6 @@
 //! A log that is still in its first segment is small, and grows with use: there a transaction has what it
 //! needs prepared as it appends ([`super::room`]), and the supply keeps twice of what is used.
 //!
-//! Ahead of small groups it also writes zeroes into what is prepared ([`Segments::fill`]), on the same thread, or
-//! without threads on that of the caller who wrote the group.
-//!
 //! All of it is [`SegmentSupply::step`]: prepare a segment if there is need of one. A thread of the
 //! database's repeats it ([`SegmentSupply::run`]), or whoever waits for room does, or, where several
 //! processes share the log, the process that drives the work of all, which also tells the others what
@@ -362,14 +359,10 @@ impl SegmentSupply {
         let looks = state.is_more_stable();
         let wanted = self.wanted_end(&state);
         // What found no room just now is tried again when something was freed, or somebody waits.
-        let lacks = self.segments.prepared_end() < wanted && state.failed_for != Some(wanted);
-        if lacks || self.segments.wants_filling() && self.drive.has_threads() {
+        if self.segments.prepared_end() < wanted && state.failed_for != Some(wanted) {
             return self.signal(state);
         }
         drop(state);
-        if !self.drive.has_threads() {
-            self.segments.fill();
-        }
         if looks {
             self.wanted.notify_one();
         }
@@ -390,8 +383,6 @@ impl SegmentSupply {
         let wanted = self.wanted_end(&state);
         if self.segments.prepared_end() >= wanted {
             state.refusal = None;
-            drop(state);
-            self.segments.fill();
             return Supplied::Enough;
         }
         // Looked at before the attempt: what is freed meanwhile may be what it lacks.

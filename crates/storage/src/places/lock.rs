@@ -7,6 +7,11 @@ use crate::disk::{DiskError, DiskLock};
 pub(crate) struct PlaceLocks(pub(super) Vec<Box<dyn DiskLock>>);
 
 impl PlaceLocks {
+    /// True if all of the database is in its own directory.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// These and the lock of the database's own directory as one.
     pub fn with(self, home: Box<dyn DiskLock>) -> Box<dyn DiskLock> {
         match self.0.is_empty() {

@@ -461,12 +461,6 @@ impl DiskFile for LateFile {
     fn preallocate(&self, _: u64) -> Result<(), DiskError> {
         unreachable!("it is only read")
     }
-    fn allocate(&self, _: u64) -> Result<(), DiskError> {
-        unreachable!("it is only read")
-    }
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
-        self.file.written_until(offset)
-    }
     fn display_name(&self) -> String {
         self.file.display_name()
     }

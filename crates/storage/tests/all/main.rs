@@ -14,7 +14,6 @@ mod group_commit;
 mod kept_copy;
 mod letting_go;
 mod log_end;
-mod log_filling;
 mod real_disk;
 mod remote_copy;
 mod segment_growth;

@@ -564,34 +564,3 @@ fn what_a_failed_sync_forgot_is_seen_by_the_next_process_and_only_writing_it_aga
     }
     assert!(forgotten > 100, "{forgotten}");
 }
-
-#[test]
-fn allocated_room_is_unwritten_until_a_write_to_it_is_stable() {
-    const BLOCK: u64 = 4096;
-    let mut outcomes = [0; 2];
-    for seed in 0..40 {
-        let disk = SimulatedDisk::new(seed, Faults::default());
-        let file = disk.open("f", Access::Direct, Create::New).unwrap();
-        file.allocate(4 * BLOCK).unwrap();
-        disk.sync_directory("").unwrap();
-        assert_eq!(file.written_until(0).unwrap(), 0);
-        let mut block = AlignedBuffer::zeroed(BLOCK as usize);
-        block.fill(7);
-        file.write_durable_at(0, &block).unwrap();
-        file.write_at(BLOCK, &block).unwrap();
-        assert_eq!(file.written_until(0).unwrap(), 2 * BLOCK);
-        assert_eq!(file.written_until(3 * BLOCK).unwrap(), 3 * BLOCK);
-
-        let after = disk.restart(Faults::default());
-        let file = after.open("f", Access::Direct, Create::No).unwrap();
-        assert_eq!(file.len().unwrap(), 4 * BLOCK);
-        let written = file.written_until(0).unwrap();
-        let bytes = after.read_all("f").unwrap();
-        let (first, rest) = bytes.split_at(BLOCK as usize);
-        assert!(first.iter().all(|byte| *byte == 7));
-        let is_lost = rest.iter().all(|byte| *byte == 0);
-        assert_eq!(written, if is_lost { BLOCK } else { 2 * BLOCK });
-        outcomes[usize::from(is_lost)] += 1;
-    }
-    assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
-}

@@ -145,9 +145,6 @@ impl DiskFile for WatchedFile {
         self.look(Change::Allocate)?;
         self.file.allocate(length)
     }
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
-        self.file.written_until(offset)
-    }
     fn display_name(&self) -> String {
         self.file.display_name()
     }

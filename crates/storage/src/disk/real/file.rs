@@ -3,7 +3,7 @@
 
 use super::uninterrupted;
 use crate::disk::{Access, AlignedBuffer, DIRECT_ALIGNMENT, DiskError, DiskFile, check};
-use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use sardonyx_base::process::Process;
 use std::fs::File;
@@ -240,15 +240,6 @@ impl DiskFile for RealFile {
 
     fn allocate(&self, length: u64) -> Result<(), DiskError> {
         self.extend("allocate", length, false)
-    }
-
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
-        // Reads and writes say where, so the descriptor's own place is nobody's.
-        match rustix::fs::seek(&self.file, SeekFrom::Hole(offset)) {
-            Ok(until) => Ok(until),
-            // The file system does not know, or the file ends before.
-            Err(_) => self.len(),
-        }
     }
 
     fn display_name(&self) -> String {

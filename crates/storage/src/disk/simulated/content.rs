@@ -6,10 +6,8 @@
 //! a crash always existed at some time: a later image of a sector contains the earlier ones, as in
 //! a page cache.
 
-use super::super::{DIRECT_ALIGNMENT, SECTOR_SIZE};
+use super::super::SECTOR_SIZE;
 use sardonyx_base::random::Random;
-use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// The unsynced things that survive a crash, or a failed sync. Data, lengths and directory entries
 /// each have their own, since each may reach the disk without the others.
@@ -83,23 +81,20 @@ impl UnsyncedWrite {
         })
     }
 
-    fn apply(&self, durable: &mut Durable<'_>) {
+    fn apply(&self, durable: &mut Vec<u8>) {
         self.apply_sectors(self.first_sector, self.end_sector(), durable);
     }
 
-    fn apply_sectors(&self, from_sector: usize, to_sector: usize, durable: &mut Durable<'_>) {
+    fn apply_sectors(&self, from_sector: usize, to_sector: usize, durable: &mut Vec<u8>) {
         let (from, to) = (from_sector * SECTOR_SIZE, to_sector * SECTOR_SIZE);
-        if durable.bytes.len() < to {
-            durable.bytes.resize(to, 0);
+        if durable.len() < to {
+            durable.resize(to, 0);
         }
         let start = self.first_sector * SECTOR_SIZE;
-        durable.bytes[from..to].copy_from_slice(&self.images[from - start..to - start]);
-        for block in blocks_of(from, to) {
-            durable.unwritten.remove(&block);
-        }
+        durable[from..to].copy_from_slice(&self.images[from - start..to - start]);
     }
 
-    fn apply_survivors(&self, durable: &mut Durable<'_>, survival: Survival, random: &mut Random) {
+    fn apply_survivors(&self, durable: &mut Vec<u8>, survival: Survival, random: &mut Random) {
         match survival.of_sectors(random) {
             Survival::Nothing => {}
             Survival::Everything => self.apply(durable),
@@ -114,17 +109,6 @@ impl UnsyncedWrite {
     }
 }
 
-/// The blocks, in which room is allocated, that have bytes from `from` to `to`.
-fn blocks_of(from: usize, to: usize) -> Range<usize> {
-    from / DIRECT_ALIGNMENT..to.div_ceil(DIRECT_ALIGNMENT)
-}
-
-/// What is on the stable medium.
-struct Durable<'a> {
-    bytes: &'a mut Vec<u8>,
-    unwritten: &'a mut BTreeSet<usize>,
-}
-
 /// A file's bytes, twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
@@ -136,10 +120,6 @@ pub(super) struct Content {
     unsynced: Vec<UnsyncedWrite>,
     /// The live length, if it is not stable yet.
     unsynced_length: Option<usize>,
-    /// Blocks that were allocated and not written, as the running process sees them.
-    unwritten: BTreeSet<usize>,
-    /// Those that would be so after a crash in which everything unsynced is lost.
-    durably_unwritten: BTreeSet<usize>,
 }
 
 impl Content {
@@ -174,33 +154,11 @@ impl Content {
         }
     }
 
-    /// Lengthens the file with room that is not written.
-    pub(super) fn allocate(&mut self, length: usize) {
-        let blocks = self.live.len().div_ceil(DIRECT_ALIGNMENT)..length.div_ceil(DIRECT_ALIGNMENT);
-        self.unwritten.extend(blocks.clone());
-        self.durably_unwritten.extend(blocks);
-        self.extend(length);
-    }
-
-    /// The first block from this offset on that is not written, or the file's end.
-    pub(super) fn written_until(&self, offset: usize) -> usize {
-        let end = self.live.len();
-        let block = self.unwritten.range(offset / DIRECT_ALIGNMENT..).next();
-        block.map_or(end, |block| (block * DIRECT_ALIGNMENT).max(offset).min(end))
-    }
-
-    fn durable_mut(&mut self) -> Durable<'_> {
-        Durable {
-            bytes: &mut self.durable,
-            unwritten: &mut self.durably_unwritten,
-        }
-    }
-
     /// Writes what is stable at once, except for the length.
     pub(super) fn write_durable(&mut self, offset: usize, bytes: &[u8]) {
         if let Some(write) = self.write_live(offset, bytes) {
             self.supersede(&write);
-            write.apply(&mut self.durable_mut());
+            write.apply(&mut self.durable);
         }
     }
 
@@ -214,7 +172,7 @@ impl Content {
     ) {
         if let Some(write) = self.write_live(offset, bytes) {
             self.supersede(&write);
-            write.apply_survivors(&mut self.durable_mut(), Survival::draw(random), random);
+            write.apply_survivors(&mut self.durable, Survival::draw(random), random);
         }
     }
 
@@ -235,9 +193,6 @@ impl Content {
         let mut images = Vec::with_capacity(to - from);
         images.extend_from_slice(&self.live[from..to.min(self.live.len())]);
         images.resize(to - from, 0);
-        for block in blocks_of(from, to) {
-            self.unwritten.remove(&block);
-        }
         Some(UnsyncedWrite {
             first_sector,
             images,
@@ -258,8 +213,8 @@ impl Content {
     }
 
     pub(super) fn sync(&mut self) {
-        for write in std::mem::take(&mut self.unsynced) {
-            write.apply(&mut self.durable_mut());
+        for write in self.unsynced.drain(..) {
+            write.apply(&mut self.durable);
         }
         if let Some(length) = self.unsynced_length.take() {
             self.durable_length = length;
@@ -281,25 +236,18 @@ impl Content {
             durable_length: self.durable_length,
             unsynced: self.unsynced.clone(),
             unsynced_length: self.unsynced_length,
-            unwritten: BTreeSet::new(),
-            durably_unwritten: self.durably_unwritten.clone(),
         };
         after.survive(random);
         // Bytes beyond the length are lost with it; a length without its bytes reads as zeroes.
         after.durable.resize(after.durable_length, 0);
         after.live.clone_from(&after.durable);
-        let blocks = blocks_of(0, after.durable_length);
-        after
-            .durably_unwritten
-            .retain(|block| blocks.contains(block));
-        after.unwritten.clone_from(&after.durably_unwritten);
         after
     }
 
     fn survive(&mut self, random: &mut Random) {
         let survival = Survival::draw(random);
-        for write in std::mem::take(&mut self.unsynced) {
-            write.apply_survivors(&mut self.durable_mut(), survival, random);
+        for write in self.unsynced.drain(..) {
+            write.apply_survivors(&mut self.durable, survival, random);
         }
         let Some(length) = self.unsynced_length.take() else {
             return;
@@ -320,7 +268,5 @@ impl Content {
         self.durable_length = self.live.len();
         self.unsynced.clear();
         self.unsynced_length = None;
-        self.unwritten.clear();
-        self.durably_unwritten.clear();
     }
 }

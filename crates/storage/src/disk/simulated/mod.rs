@@ -40,7 +40,7 @@ pub struct Faults {
     /// all, but synced in no case, and every later operation fails too.
     /// [`SimulatedDisk::next_process`] goes on.
     pub kill_at_step: Option<u64>,
-    /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`, `allocate`,
+    /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
     /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
     /// no later sync makes the rest so, although it succeeds, and although everybody still reads it,
     /// the next process too: as systems do that take for clean what they could not write. Only
@@ -107,7 +107,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// The mutating operations so far: creating opens, writes, durable writes, preallocations, allocations,
+    /// The mutating operations so far: creating opens, writes, durable writes, preallocations,
     /// syncs, renames, removes, and creations and syncs of directories. Those refused for their
     /// arguments or by the state of the directory do not count.
     pub fn steps(&self) -> u64 {
@@ -460,18 +460,6 @@ impl SimulatedFile {
         check::alignment(self.access, offset, bytes)
             .and_then(|()| check::range(offset, bytes.len()))
     }
-
-    fn lengthen(
-        &self,
-        operation: &'static str,
-        length: u64,
-        writes: bool,
-    ) -> Result<(), DiskError> {
-        check::aligned_length(self.access, length)
-            .and_then(|()| check::range(length, 0))
-            .and_then(|()| self.state.lock().lengthen(self.number, length, writes))
-            .map_err(|source| error(operation, &self.name, length, source))
-    }
 }
 
 impl DiskFile for SimulatedFile {
@@ -504,16 +492,15 @@ impl DiskFile for SimulatedFile {
     }
 
     fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        self.lengthen("preallocate", length, true)
+        check::aligned_length(self.access, length)
+            .and_then(|()| check::range(length, 0))
+            .and_then(|()| self.state.lock().preallocate(self.number, length))
+            .map_err(|source| error("preallocate", &self.name, length, source))
     }
 
     fn allocate(&self, length: u64) -> Result<(), DiskError> {
-        self.lengthen("allocate", length, false)
-    }
-
-    fn written_until(&self, offset: u64) -> Result<u64, DiskError> {
-        let until = self.state.lock().written_until(self.number, offset);
-        until.map_err(|source| error("seek", &self.name, offset, source))
+        // What is not written and what is zero reads the same, before and after a crash.
+        self.preallocate(length)
     }
 
     fn display_name(&self) -> String {

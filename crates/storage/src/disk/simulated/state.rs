@@ -422,11 +422,6 @@ impl State {
         Ok(self.files[&number].content.live().len() as u64)
     }
 
-    pub(super) fn written_until(&self, number: FileNumber, offset: u64) -> io::Result<u64> {
-        self.check_running()?;
-        Ok(self.files[&number].content.written_until(position(offset)?) as u64)
-    }
-
     pub(super) fn read(
         &mut self,
         number: FileNumber,
@@ -525,24 +520,14 @@ impl State {
         fate.result()
     }
 
-    /// Makes a file longer, with zeroes that count as written or not, and syncs it.
-    pub(super) fn lengthen(
-        &mut self,
-        number: FileNumber,
-        length: u64,
-        writes: bool,
-    ) -> io::Result<()> {
+    pub(super) fn preallocate(&mut self, number: FileNumber, length: u64) -> io::Result<()> {
         let fate = self.sync_step()?;
         let mut length = position(length)?;
         if fate == Fate::KilledAmid {
             length = self.failures.below(length as u64 + 1) as usize;
         }
         let end = self.end_that_fits(number, length);
-        let content = &mut self.file(number).content;
-        match writes {
-            true => content.extend(end),
-            false => content.allocate(end),
-        }
+        self.file(number).content.extend(end);
         // Without room the extension has happened as far as it went, and is not synced.
         if fate == Fate::Succeeds {
             room(end < length)?;
