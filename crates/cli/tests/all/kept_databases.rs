@@ -21,7 +21,7 @@ fn kept(directory: &Path) -> String {
 
 fn rows(path: &str, statement: &str) -> Vec<Value> {
     let (printed, _) = run(0, &["sql", path, "--json", "-c", statement]);
-    let lines = printed.lines().map(|line| serde_json::from_str(line));
+    let lines = printed.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().unwrap()
 }
 
