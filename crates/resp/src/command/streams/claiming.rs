@@ -1,7 +1,8 @@
 //! Pending entries that another consumer takes over: `XCLAIM` and `XAUTOCLAIM`.
 
+use super::entries::between;
 use super::groups::{group_of, see};
-use super::{entry_reply, id_reply, ids, no_group};
+use super::{id_reply, ids, no_group};
 use crate::command::line::Line;
 use crate::command::words::Words;
 use crate::data::{EntryId, Live, Pending};
@@ -93,13 +94,13 @@ pub(super) fn xclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
     let (mut claimed, mut is_seen) = (Vec::new(), false);
     for entry in entries {
         let pending = data.pending(group.number, entry)?;
-        let Some(fields) = data.fields_of(stream.id(), entry)? else {
+        if !data.has_entry(stream.id(), entry)? {
             // It was deleted: it cannot be acknowledged.
             if let Some(pending) = pending {
                 data.delete_pending(&pending)?;
             }
             continue;
-        };
+        }
         let mut pending = match pending {
             Some(pending) if is_young(&pending, idle, data.now) => continue,
             Some(pending) => pending,
@@ -117,11 +118,13 @@ pub(super) fn xclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Fail
             None => pending.deliveries + u64::from(!claims.only_ids),
         };
         data.keep_pending(group.number, &pending)?;
-        claimed.extend(match claims.only_ids {
-            true => data.room.take(0).then(|| id_reply(entry)),
-            false => entry_reply(data.room, entry, &fields),
-        });
-        data.room.check()?;
+        if claims.only_ids {
+            data.room.take(0);
+            data.room.check()?;
+            claimed.push(id_reply(entry));
+        } else {
+            claimed.extend(between(data, &stream, (entry, entry), 1, false)?);
+        }
     }
     Ok(Reply::Array(claimed))
 }
@@ -166,12 +169,14 @@ pub(super) fn xautoclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
         }
         attempts -= 1;
         from = pending.entry.next();
-        let Some(fields) = data.fields_of(stream.id(), pending.entry)? else {
+        if !data.has_entry(stream.id(), pending.entry)? {
             data.delete_pending(&pending)?;
+            room.take(0);
+            room.check()?;
             deleted.push(id_reply(pending.entry));
             count -= 1;
             continue;
-        };
+        }
         if is_young(&pending, idle, now) {
             continue;
         }
@@ -184,11 +189,13 @@ pub(super) fn xautoclaim(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, 
         pending.delivered = now;
         pending.deliveries += u64::from(!only_ids);
         data.keep_pending(group.number, &pending)?;
-        claimed.extend(match only_ids {
-            true => room.take(0).then(|| id_reply(entry)),
-            false => entry_reply(room, entry, &fields),
-        });
-        room.check()?;
+        if only_ids {
+            room.take(0);
+            room.check()?;
+            claimed.push(id_reply(entry));
+        } else {
+            claimed.extend(between(data, &stream, (entry, entry), 1, false)?);
+        }
         count -= 1;
     };
     Ok(Reply::Array(vec![

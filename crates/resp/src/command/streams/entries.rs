@@ -69,7 +69,7 @@ pub(super) fn xadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failur
     let fields = fields.ok_or(Failure::Told("ERR Elements are too large to be stored"))?;
     data.insert_entry(&stream, id, &fields)?;
     stream.last = id;
-    stream.added += 1;
+    stream.added = stream.added.saturating_add(1);
     stream.entry.length += 1;
     let trimmed = match trim {
         Some(trim) => trimming::trim(data, &mut stream, trim)?,

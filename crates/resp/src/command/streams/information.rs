@@ -91,7 +91,7 @@ fn of_stream<S: State>(
 
 /// How many entries a group has read, and how many it has not, as far as that is known.
 fn progress(stream: &Stream, first: EntryId, group: &Group) -> [(Reply, Reply); 2] {
-    let added = stream.added as i64;
+    let added = i64::try_from(stream.added).unwrap_or(i64::MAX);
     let read = match group.read {
         _ if added == 0 => Some(0),
         Some(read) if !has_deleted(stream, first, group.last) => Some(read),

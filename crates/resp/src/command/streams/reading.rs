@@ -314,7 +314,7 @@ fn deliver(
     let first = data.first_entry(stream)?;
     for id in ids {
         group.read = match group.read {
-            Some(read) if !has_deleted(stream, first, id) => Some(read + 1),
+            Some(read) if !has_deleted(stream, first, id) => Some(read.saturating_add(1)),
             _ if stream.added > 0 => entries_up_to(stream, first, id),
             read => read,
         };
@@ -352,20 +352,15 @@ fn pending(
     })?;
     let mut entries = Vec::with_capacity(found.len());
     for mut pending in found {
-        let fields = data.fields_of(stream.id(), pending.entry)?;
-        entries.extend(match fields {
-            Some(fields) => {
-                pending.delivered = data.now;
-                pending.deliveries += 1;
-                data.keep_pending(group.number, &pending)?;
-                entry_reply(room, pending.entry, &fields)
-            }
-            None => Some(Reply::Array(vec![
-                id_reply(pending.entry),
-                Reply::NullArray,
-            ])),
-        });
-        room.check()?;
+        let id = pending.entry;
+        let entry = between(data, stream, (id, id), 1, false)?.pop();
+        if entry.is_some() {
+            pending.delivered = data.now;
+            pending.deliveries += 1;
+            data.keep_pending(group.number, &pending)?;
+        }
+        let gone = || Reply::Array(vec![id_reply(id), Reply::NullArray]);
+        entries.push(entry.unwrap_or_else(gone));
     }
     Ok(entries)
 }
@@ -379,14 +374,18 @@ pub(super) fn has_deleted(stream: &Stream, first: EntryId, from: EntryId) -> boo
 
 /// How many entries were added up to an id, as far as that is known.
 pub(super) fn entries_up_to(stream: &Stream, first: EntryId, id: EntryId) -> Option<i64> {
-    let (added, length) = (stream.added as i64, stream.length() as i64);
+    // A client may have set any number.
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let (added, length) = (whole(stream.added), whole(stream.length()));
     let is_whole = stream.deleted == EntryId::MIN || stream.deleted < first;
     match id.cmp(&stream.last) {
         _ if added == 0 => Some(0),
         std::cmp::Ordering::Equal => Some(added),
         std::cmp::Ordering::Less if length == 0 => Some(added),
-        std::cmp::Ordering::Less if is_whole && id < first => Some(added - length),
-        std::cmp::Ordering::Less if is_whole && id == first => Some(added - length + 1),
+        std::cmp::Ordering::Less if is_whole && id < first => Some(added.saturating_sub(length)),
+        std::cmp::Ordering::Less if is_whole && id == first => {
+            Some(added.saturating_sub(length).saturating_add(1))
+        }
         _ => None,
     }
 }

@@ -232,12 +232,10 @@ impl<S: State> Data<'_, S> {
         }
     }
 
-    /// The fields of an entry, if it is there.
-    pub fn fields_of(&mut self, id: u64, entry: EntryId) -> Result<Option<Vec<u8>>, Failure> {
+    /// Whether an entry is there.
+    pub fn has_entry(&mut self, id: u64, entry: EntryId) -> Result<bool, Failure> {
         let index = self.state.row_index(self.shared.numbers.stream, PRIMARY)?;
-        let row = index.get_by((id, entry.ms, entry.seq))?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(bytes(engine(row.value_at(FIELDS))?).to_vec()))
+        Ok(index.get_by((id, entry.ms, entry.seq))?.is_some())
     }
 
     /// The id of the first entry, or of the last.
