@@ -415,6 +415,8 @@ impl std::fmt::Debug for Blocked {
 pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), Failure> {
     let shared = data.shared;
     let own = std::mem::replace(&mut data.room, room);
+    // Who is served has read already: that a key is not there is no event.
+    data.only_reads = false;
     let mut at = 0;
     while let Some(key) = data.filled.get(at).cloned() {
         at += 1;
@@ -449,9 +451,13 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     data.room
         .renew(call.answer_bytes_max, call.pending.memory());
     let (mark, filled) = (data.state.mark(), data.filled.len());
+    let messages = data.messages.mark();
     let reply = run(data, &call.line_for(key));
     let reply = reply.and_then(|reply| data.room.check().map(|()| reply));
     let memory = data.room.renew(0, call.pending.memory());
+    if reply.is_err() {
+        data.messages.return_to(messages);
+    }
     if reply.as_ref().is_err_and(Failure::undoes) {
         data.state.return_to(mark)?;
         data.filled.truncate(filled);
