@@ -417,9 +417,13 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
     let own = std::mem::replace(&mut data.room, room);
     // Who is served has read already: that a key is not there is no event.
     data.only_reads = false;
-    let mut at = 0;
-    while let Some(key) = data.filled.get(at).cloned() {
-        at += 1;
+    // What serves a client changes no database as a whole.
+    for database in data.filled.take_whole() {
+        for key in shared.blocked.keys_of(database) {
+            data.filled.add(database, &key);
+        }
+    }
+    while let Some(key) = data.filled.take() {
         data.select(key.0);
         let mut from = 0;
         loop {
@@ -450,8 +454,7 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     }
     data.room
         .renew(call.answer_bytes_max, call.pending.memory());
-    let (mark, filled) = (data.state.mark(), data.filled.len());
-    let messages = data.messages.mark();
+    let (mark, messages) = (data.state.mark(), data.messages.mark());
     let reply = run(data, &call.line_for(key));
     let reply = reply.and_then(|reply| data.room.check().map(|()| reply));
     let memory = data.room.renew(0, call.pending.memory());
@@ -460,7 +463,6 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     }
     if reply.as_ref().is_err_and(Failure::undoes) {
         data.state.return_to(mark)?;
-        data.filled.truncate(filled);
         // Tables that were made are not there any more.
         data.select(call.database);
     }

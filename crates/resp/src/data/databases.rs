@@ -283,8 +283,9 @@ impl Live<'_, '_> {
 
     /// All keys of a database may have come, or gone, for which clients wait.
     fn note_all_filled(&mut self, database: u8) {
-        let keys = self.shared.blocked.keys_of(database).into_iter();
-        self.filled.extend(keys.map(|key| (database, key)));
+        if !self.shared.blocked.is_empty() {
+            self.filled.add_all(database);
+        }
     }
 }
 

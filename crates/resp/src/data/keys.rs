@@ -354,10 +354,8 @@ impl Live<'_, '_> {
 
     /// A key came for which clients may wait, or a stream went.
     pub fn note_filled(&mut self, key: &[u8]) {
-        let database = self.database;
-        let is_noted = |(of, filled): &(u8, Vec<u8>)| *of == database && filled == key;
-        if !self.shared.blocked.is_empty() && !self.filled.last().is_some_and(is_noted) {
-            self.filled.push((database, key.to_vec()));
+        if !self.shared.blocked.is_empty() {
+            self.filled.add(self.database, key);
         }
     }
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod databases;
 mod elements;
+mod filled;
 mod keys;
 mod lists;
 mod places;
@@ -19,6 +20,7 @@ pub(crate) mod tables;
 mod watching;
 
 pub(crate) use elements::{Elements, Pair};
+pub(crate) use filled::Filled;
 pub(crate) use keys::{Entry, Expiry};
 pub(crate) use places::{Places, keys_of};
 pub(crate) use room::Room;
@@ -113,9 +115,8 @@ pub(crate) struct Data<'t, S> {
     pub messages: Messages,
     /// Commands that took long, with how many microseconds.
     pub slow: Vec<(Line, i64)>,
-    /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some, with their
-    /// databases.
-    pub filled: Vec<(u8, Vec<u8>)>,
+    /// Lists, sorted sets and streams that came, and streams that got entries or went, while clients wait for some.
+    pub filled: Filled,
     /// As what the command waits, if that is not as it was sent.
     pub waits: Option<Line>,
     /// The clients that were served of them, with their answers.
@@ -146,7 +147,7 @@ impl<'t, S: State> Data<'t, S> {
             committed: Vec::new(),
             messages: Messages::default(),
             slow: Vec::new(),
-            filled: Vec::new(),
+            filled: Filled::default(),
             waits: None,
             served: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
-use sardonyx_resp::Session;
+use sardonyx_resp::{Session, SessionOptions};
 
 fn ask(session: &mut Session, text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
@@ -150,6 +150,37 @@ fn each_command_has_its_events() {
         ask(&mut one, command);
         assert_eq!(heard(&mut listener).join(", "), *wanted, "{command}");
     }
+}
+
+#[test]
+fn serving_a_client_misses_no_key_and_what_is_undone_has_no_event() {
+    let world = World::new(1);
+    let mut listener = listener(&world, "EAm", "__keyevent@0__:*");
+    let small = SessionOptions {
+        answer_bytes_max: 10_000,
+        ..SessionOptions::default()
+    };
+    let (mut one, mut other) = (world.session_with(small), world.session());
+    for text in ["SET x 1", "XADD s 1-1 f v"] {
+        ask(&mut other, text);
+    }
+    for _ in 0..20 {
+        ask(&mut other, &format!("RPUSH big {}", "x".repeat(1000)));
+    }
+    assert_eq!(ask(&mut one, "XREAD BLOCK 0 STREAMS s $"), "");
+    heard(&mut listener);
+    for text in ["MULTI", "DEL s", "GET x", "EXEC"] {
+        ask(&mut other, text);
+    }
+    assert_eq!(heard(&mut listener), ["del s"]);
+    ask(&mut other, &format!("CLIENT UNBLOCK {}", one.id()));
+    one.tell(&mut BytesMut::new());
+    assert_eq!(ask(&mut one, "BLMPOP 0 1 a LEFT COUNT 100"), "");
+    ask(&mut other, "RENAME big a");
+    assert_eq!(heard(&mut listener), ["rename_from big", "rename_to a"]);
+    let mut output = BytesMut::new();
+    one.tell(&mut output);
+    assert!(answers(&output)[0].contains("ask for less at once"));
 }
 
 #[test]
