@@ -14,7 +14,7 @@
 use crate::channels::{Messages, served};
 use crate::command::line::Line;
 use crate::command::{Command, streams};
-use crate::data::{Kind, Live, Room};
+use crate::data::{EntryId, Kind, Live, Room};
 use crate::failure::Failure;
 use crate::pending::Pending;
 use crate::reply::Reply;
@@ -39,8 +39,9 @@ pub(crate) struct Blocked {
 struct Waiting {
     /// By their sessions.
     clients: HashMap<u64, Client>,
-    /// The clients that wait for each key, by their numbers in the order in which they began.
-    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, u64>>,
+    /// The clients that wait for each key, by their numbers in the order in which they began: the session, and which of
+    /// the call's keys it is.
+    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, (u64, usize)>>,
     next: u64,
 }
 
@@ -55,6 +56,9 @@ struct Client {
     /// By which answer its wait ends if the claim is dropped.
     noted: Option<Reply>,
 }
+
+/// What a key has, and the last id of a stream.
+pub(crate) type Found = Option<(Kind, EntryId)>;
 
 /// A command that waits.
 #[derive(Debug)]
@@ -71,8 +75,9 @@ pub(crate) struct WaitingCall {
 }
 
 impl WaitingCall {
-    /// The same command for this key alone: what the others have does not matter.
-    fn line_for(&self, key: &[u8]) -> Line {
+    /// The same command for the key of this number alone: what the others have does not matter.
+    fn line_for(&self, number: usize) -> Line {
+        let key = self.keys.get(number).map_or(&b""[..], Vec::as_slice);
         let name = self.line.part(0);
         match self.command.name {
             "blmove" | "brpoplpush" => self.line.clone(),
@@ -81,16 +86,22 @@ impl WaitingCall {
                 let parts = [name, b"0", b"1", key].into_iter().chain(behind);
                 Line::of(&parts.collect::<Vec<_>>())
             }
-            "xread" | "xreadgroup" => streams::line_for(&self.line, key),
+            "xread" | "xreadgroup" => streams::line_for(&self.line, number),
             _ => Line::of(&[name, key, b"0"]),
         }
     }
 
-    /// Whether it matters to the command what a key has now: a reader of a group is told, too, that there is no stream.
-    fn is_concerned(&self, kind: Option<Kind>) -> bool {
+    /// Whether it matters to the command what its key of this number has now: a reader of a group is told, too, that there
+    /// is no stream.
+    fn is_concerned(&self, number: usize, found: Found) -> bool {
+        let kind = found.map(|(kind, _)| kind);
         let wanted = match self.command.name {
             "xreadgroup" => return true,
-            "xread" => Kind::Stream,
+            "xread" => {
+                return found.is_some_and(|(kind, last)| {
+                    kind == Kind::Stream && streams::is_behind(&self.line, number, last)
+                });
+            }
             "bzpopmin" | "bzpopmax" | "bzmpop" => Kind::SortedSet,
             _ => Kind::List,
         };
@@ -182,6 +193,8 @@ pub(crate) struct Claim {
     session: u64,
     at: u64,
     call: Arc<WaitingCall>,
+    /// Which of its keys it is claimed for.
+    key: usize,
     blocked: Arc<Blocked>,
 }
 
@@ -274,10 +287,11 @@ impl Blocked {
         let mut waiting = self.locked();
         let number = waiting.next;
         waiting.next += 1;
-        for key in &call.keys {
+        for (at, key) in call.keys.iter().enumerate() {
             let key = (call.database, key.clone());
             let clients = waiting.keys.entry(key).or_default();
-            clients.insert(number, place.session);
+            // Of a key that is named more than once the first place counts.
+            clients.entry(number).or_insert((place.session, at));
         }
         let client = Client {
             number,
@@ -308,17 +322,17 @@ impl Blocked {
     pub fn claim(
         self: &Arc<Self>,
         key: &(u8, Vec<u8>),
-        kind: Option<Kind>,
+        found: Found,
         from: u64,
     ) -> Option<(Claim, u64)> {
         let mut waiting = self.locked();
         let Waiting { clients, keys, .. } = &mut *waiting;
-        for (number, session) in keys.get(key)?.range(from..) {
+        for (number, (session, at)) in keys.get(key)?.range(from..) {
             let Some(client) = clients.get_mut(session) else {
                 continue;
             };
             let is_there = client.place.strong_count() > 0;
-            if client.is_claimed || !is_there || !client.call.is_concerned(kind) {
+            if client.is_claimed || !is_there || !client.call.is_concerned(*at, found) {
                 continue;
             }
             client.is_claimed = true;
@@ -326,6 +340,7 @@ impl Blocked {
                 session: *session,
                 at: client.at,
                 call: client.call.clone(),
+                key: *at,
                 blocked: self.clone(),
             };
             return Some((claim, number + 1));
@@ -427,12 +442,19 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
         data.select(key.0);
         let mut from = 0;
         loop {
-            let kind = data.entry(&key.1)?.map(|entry| entry.kind);
-            let Some((claim, behind)) = shared.blocked.claim(&key, kind, from) else {
+            let found = data.entry(&key.1)?.map(|entry| entry.kind);
+            let found = match found {
+                Some(Kind::Stream) => {
+                    let stream = data.stream(&key.1)?;
+                    stream.map(|stream| (Kind::Stream, stream.last))
+                }
+                kind => kind.map(|kind| (kind, EntryId::MIN)),
+            };
+            let Some((claim, behind)) = shared.blocked.claim(&key, found, from) else {
                 break;
             };
             from = behind;
-            if let Some(served) = run(data, &key.1, &claim.call)? {
+            if let Some(served) = run(data, &key.1, &claim)? {
                 data.served.push((claim, served));
             }
         }
@@ -443,7 +465,8 @@ pub(crate) fn serve<'t>(data: &mut Live<'t, '_>, room: &'t Room) -> Result<(), F
 
 /// Runs a command that waits, for a key that came. `None` if that is not what it waits for. What it fails by is its client's
 /// answer, and undoes what it has done, but not what let the key come.
-fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option<Served>, Failure> {
+fn run(data: &mut Live<'_, '_>, key: &[u8], claim: &Claim) -> Result<Option<Served>, Failure> {
+    let call = &claim.call;
     let Some(run) = call.command.run else {
         return Ok(None);
     };
@@ -455,7 +478,7 @@ fn run(data: &mut Live<'_, '_>, key: &[u8], call: &WaitingCall) -> Result<Option
     data.room
         .renew(call.answer_bytes_max, call.pending.memory());
     let (mark, messages) = (data.state.mark(), data.messages.mark());
-    let reply = run(data, &call.line_for(key));
+    let reply = run(data, &call.line_for(claim.key));
     let reply = reply.and_then(|reply| data.room.check().map(|()| reply));
     let memory = data.room.renew(0, call.pending.memory());
     if reply.is_err() {

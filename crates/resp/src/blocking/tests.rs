@@ -3,6 +3,8 @@ use sardonyx_base::channels::{Inbox, Listening};
 use sardonyx_base::memory::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+const LIST: Found = Some((Kind::List, EntryId::MIN));
+
 /// Clients of sessions 1 and so on.
 struct World {
     blocked: Arc<Blocked>,
@@ -23,10 +25,14 @@ impl World {
     }
 
     fn wait_at(&self, place: &Arc<Place>, keys: &[&str]) {
+        self.wait_with(place, Line::of(&[b"blpop"]), keys);
+    }
+
+    fn wait_with(&self, place: &Arc<Place>, line: Line, keys: &[&str]) {
         let call = WaitingCall {
             database: 0,
-            command: crate::command::find(b"blpop").unwrap(),
-            line: Line::of(&[b"blpop"]),
+            command: crate::command::find(line.part(0)).unwrap(),
+            line,
             keys: keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
             answer_bytes_max: 1 << 20,
             pending: Arc::new(Pending::new(1 << 20, Arc::new(Budget::default()))),
@@ -41,7 +47,7 @@ impl World {
     }
 
     fn claim(&self, key: &str) -> Option<Claim> {
-        let claimed = self.blocked.claim(&(0, key.into()), Some(Kind::List), 0);
+        let claimed = self.blocked.claim(&(0, key.into()), LIST, 0);
         claimed.map(|(claim, _)| claim)
     }
 
@@ -49,7 +55,7 @@ impl World {
     fn order(&self, key: &str) -> Vec<u64> {
         let (mut from, mut order) = (0, Vec::new());
         let key = (0, key.into());
-        while let Some((claim, behind)) = self.blocked.claim(&key, Some(Kind::List), from) {
+        while let Some((claim, behind)) = self.blocked.claim(&key, LIST, from) {
             order.push(claim.session);
             from = behind;
         }
@@ -191,4 +197,30 @@ fn an_old_place_takes_no_new_wait_away() {
     drop(old);
     assert_eq!(world.order("b"), [1]);
     assert!(new.time_out() && world.blocked.is_empty());
+}
+
+#[test]
+fn a_reader_is_claimed_only_if_the_stream_has_gone_on_and_for_the_place_of_its_key() {
+    let world = World::new();
+    let place = world.place(1);
+    let line = "xread block 0 count 5 streams a b a 9-1 3-0 1-0";
+    let line = Line::of(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+    world.wait_with(&place, line, &["a", "b", "a"]);
+    let claim = |key: &str, ms, seq| {
+        let last = EntryId { ms, seq };
+        let found = Some((Kind::Stream, last));
+        let claimed = world.blocked.claim(&(0, key.into()), found, 0);
+        claimed.map(|(claim, _)| claim.call.line_for(claim.key))
+    };
+    let parts = |line: Line| line.parts(6).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    assert!(claim("a", 9, 1).is_none() && claim("b", 3, 0).is_none());
+    assert_eq!(
+        claim("a", 9, 2).map(parts),
+        Some(vec![b"a".to_vec(), b"9-1".to_vec()])
+    );
+    assert_eq!(
+        claim("b", 3, 1).map(parts),
+        Some(vec![b"b".to_vec(), b"3-0".to_vec()])
+    );
+    assert!(world.claim("b").is_none());
 }

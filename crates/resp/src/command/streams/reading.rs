@@ -91,8 +91,13 @@ impl<'l> Reading<'l> {
 
     /// The keys, each with the word that is its id.
     fn each(&self) -> impl Iterator<Item = (&'l [u8], &'l [u8])> {
-        let (line, first, keys) = (self.line, self.first, self.keys);
-        (first..first + keys).map(move |at| (line.part(at), line.part(at + keys)))
+        (0..self.keys).map(|number| self.at(number))
+    }
+
+    /// The one of this number.
+    fn at(&self, number: usize) -> (&'l [u8], &'l [u8]) {
+        let at = self.first + number;
+        (self.line.part(at), self.line.part(at + self.keys))
     }
 
     /// The same command for these keys and ids, and so many entries of each.
@@ -146,14 +151,25 @@ pub(crate) fn key_places(line: &Line) -> Option<std::ops::Range<usize>> {
     Some(reading.first..reading.first + reading.keys)
 }
 
-/// A command that waits, for this key alone. Of a key that it names more than once the first id counts.
-pub(crate) fn line_for(line: &Line, key: &[u8]) -> Line {
-    let Ok(reading) = Reading::of(line) else {
-        return line.clone();
-    };
-    let id = reading.each().find(|(own, _)| *own == key);
-    let id = id.map_or(&b"$"[..], |(_, id)| id);
-    reading.line_with(reading.count, &[key], &[id])
+/// A command that waits, for its key of this number alone.
+pub(crate) fn line_for(line: &Line, number: usize) -> Line {
+    match Reading::of(line) {
+        Ok(reading) if number < reading.keys => {
+            let (key, id) = reading.at(number);
+            reading.line_with(reading.count, &[key], &[id])
+        }
+        _ => line.clone(),
+    }
+}
+
+/// Whether a stream whose last id this is may have entries for a command that waits, by its key of this number.
+pub(crate) fn is_behind(line: &Line, number: usize, last: EntryId) -> bool {
+    match Reading::of(line) {
+        Ok(reading) if number < reading.keys => {
+            ids::strict(reading.at(number).1).is_ok_and(|after| after < last)
+        }
+        _ => false,
+    }
 }
 
 /// Why a client that waits for entries for its group gets none of this key any more.
