@@ -101,6 +101,7 @@ impl Session {
             false => "role:master",
         };
         let clients = self.keyspace.shared().clients.all();
+        let waiting = clients.iter().filter(|client| client.is_waiting()).count();
         let counts = self.keyspace.counts().unwrap_or_default();
         let keyspace: String = counts
             .iter()
@@ -112,14 +113,13 @@ impl Session {
         format!(
             "# Server\r\nredis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:64\r\n\
              server_name:sardonyx\r\nsardonyx_version:{}\r\nprocess_id:{}\r\n\r\n\
-             # Clients\r\nconnected_clients:{}\r\nblocked_clients:{}\r\n\r\n\
+             # Clients\r\nconnected_clients:{}\r\nblocked_clients:{waiting}\r\n\r\n\
              # Persistence\r\nloading:0\r\naof_enabled:1\r\naof_last_write_status:ok\r\nrdb_bgsave_in_progress:{}\r\n\
              rdb_last_save_time:{}\r\n\r\n# Stats\r\ntransactions_committed:{}\r\n\r\n# Replication\r\n{replication}\r\n\
              connected_slaves:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n# Keyspace\r\n{}",
             env!("CARGO_PKG_VERSION"),
             std::process::id(),
             clients.len(),
-            self.keyspace.shared().blocked.count(),
             u8::from(tables.is_some_and(|tables| tables.is_checkpointing())),
             self.keyspace.last_checkpoint() / 1000,
             committed,

@@ -315,7 +315,7 @@ fn names_of_reads(world: &World) -> BTreeSet<String> {
         other => panic!("no text: {other:?}"),
     };
     // Of these the subcommands read.
-    let mut names = BTreeSet::from(["object".to_string(), "memory".to_string()]);
+    let mut names = BTreeSet::from(["object", "memory", "xinfo"].map(str::to_string));
     for command in &commands {
         let BytesFrame::Array(facts) = command else {
             panic!("no command: {command:?}");
