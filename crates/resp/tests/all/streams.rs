@@ -218,6 +218,16 @@ fn what_is_too_large_is_refused_and_changes_nothing() {
     }
     let pending = ask(&mut session, "XPENDING s g");
     assert!(pending.ends_with("[[\"c\" \"100\"]]]"), "{pending}");
+    // The ids of entries that are deleted take room, too.
+    let options = SessionOptions {
+        answer_bytes_max: 1000,
+        ..SessionOptions::default()
+    };
+    let mut smaller = world.session_with(options);
+    ask(&mut session, "XTRIM s MAXLEN 0");
+    let refused = ask(&mut smaller, "XAUTOCLAIM s g d 0 0");
+    assert!(refused.contains("ask for less at once"), "{refused}");
+    assert_eq!(ask(&mut session, "XPENDING s g"), pending);
 }
 
 #[cfg(feature = "lua")]
