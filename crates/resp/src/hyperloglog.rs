@@ -52,26 +52,33 @@ impl HyperLogLog {
     /// # Errors
     /// It is none.
     pub fn read(text: &[u8]) -> Result<HyperLogLog, Wrong> {
+        let mut read = HyperLogLog::new();
+        read.merge(text)?;
+        Ok(read)
+    }
+
+    /// Adds what a string has.
+    ///
+    /// # Errors
+    /// It is none; a part of it may have been added.
+    pub fn merge(&mut self, text: &[u8]) -> Result<(), Wrong> {
         let (header, rest) = text.split_at_checked(HEADER_BYTES).ok_or(Wrong::Kind)?;
         if !header.starts_with(MAGIC) {
             return Err(Wrong::Kind);
         }
-        let mut read = HyperLogLog::new();
         match header[MAGIC.len()] {
             DENSE if text.len() == DENSE_BYTES => {
-                read.is_dense = true;
-                read.registers
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(number, register)| *register = dense(rest, number));
+                self.is_dense = true;
+                let registers = self.registers.iter_mut().enumerate();
+                registers.for_each(|(number, own)| *own = (*own).max(dense(rest, number)));
             }
-            SPARSE => read.read_sparse(rest).ok_or(Wrong::Content)?,
+            SPARSE => self.merge_sparse(rest).ok_or(Wrong::Content)?,
             _ => return Err(Wrong::Kind),
         }
-        Ok(read)
+        Ok(())
     }
 
-    fn read_sparse(&mut self, mut codes: &[u8]) -> Option<()> {
+    fn merge_sparse(&mut self, mut codes: &[u8]) -> Option<()> {
         let mut at = 0;
         while let Some((code, rest)) = codes.split_first() {
             codes = rest;
@@ -84,7 +91,8 @@ impl HyperLogLog {
                 }
                 _ => ((code >> 2 & 0x1f) + 1, usize::from(code & 3) + 1),
             };
-            self.registers.get_mut(at..at + run)?.fill(value);
+            let registers = self.registers.get_mut(at..at + run)?.iter_mut();
+            registers.for_each(|own| *own = (*own).max(value));
             at += run;
         }
         (at == REGISTERS).then_some(())
@@ -161,13 +169,6 @@ impl HyperLogLog {
         let is_more = count > *register;
         *register = count.max(*register);
         is_more
-    }
-
-    /// Adds what another has.
-    pub fn merge(&mut self, other: &HyperLogLog) {
-        let both = self.registers.iter_mut().zip(&other.registers);
-        both.for_each(|(own, other)| *own = (*own).max(*other));
-        self.is_dense |= other.is_dense;
     }
 
     /// About how many elements there were.

@@ -36,15 +36,38 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// One that is merged counts for so much of what is gathered, which bounds how many are.
+const MERGED_BYTES: usize = 12 << 10;
+
 /// The HyperLogLog of a key, if there is one.
 fn read<S: State>(data: &mut Data<'_, S>, key: &[u8]) -> Result<Option<HyperLogLog>, Failure> {
     let found = data.with_string(key, |_, value| HyperLogLog::read(value))?;
-    found.transpose().map_err(|wrong| {
-        Failure::Told(match wrong {
-            Wrong::Kind => "WRONGTYPE Key is not a valid HyperLogLog string value.",
-            Wrong::Content => "INVALIDOBJ Corrupted HLL object detected",
-        })
+    found.transpose().map_err(refused)
+}
+
+fn refused(wrong: Wrong) -> Failure {
+    Failure::Told(match wrong {
+        Wrong::Kind => "WRONGTYPE Key is not a valid HyperLogLog string value.",
+        Wrong::Content => "INVALIDOBJ Corrupted HLL object detected",
     })
+}
+
+/// Adds those of keys.
+fn merge<'l, S: State>(
+    data: &mut Data<'_, S>,
+    all: &mut HyperLogLog,
+    keys: impl Iterator<Item = &'l [u8]>,
+) -> Result<(), Failure> {
+    let room = data.room;
+    for key in keys {
+        let merged = data.with_string(key, |_, value| match room.take(MERGED_BYTES) {
+            true => all.merge(value),
+            false => Ok(()),
+        })?;
+        merged.transpose().map_err(refused)?;
+        room.check()?;
+    }
+    Ok(())
 }
 
 fn open(
@@ -82,22 +105,14 @@ fn pfadd(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
 
 fn pfcount<S: State>(data: &mut Data<'_, S>, line: &Line) -> Result<Reply, Failure> {
     let mut all = HyperLogLog::new();
-    for key in line.parts(1) {
-        if let Some(there) = read(data, key)? {
-            all.merge(&there);
-        }
-    }
+    merge(data, &mut all, line.parts(1))?;
     Ok(Reply::count(all.count()))
 }
 
 fn pfmerge(data: &mut Live<'_, '_>, line: &Line) -> Result<Reply, Failure> {
     let (before, there) = open(data, line.part(1))?;
     let mut all = there.unwrap_or_else(HyperLogLog::new);
-    for key in line.parts(2) {
-        if let Some(there) = read(data, key)? {
-            all.merge(&there);
-        }
-    }
+    merge(data, &mut all, line.parts(2))?;
     store(data, line.part(1), before, &all)?;
     Ok(Reply::Ok)
 }

@@ -226,6 +226,9 @@ struct Search<'l> {
     stores_distances: bool,
 }
 
+/// A number is said in so many bytes, about.
+const DECIMAL_BYTES: usize = 24;
+
 /// A place that was found.
 struct Found {
     member: Vec<u8>,
@@ -403,22 +406,24 @@ impl<'l> Search<'l> {
             return Ok(found);
         };
         let most = if self.is_any { self.count } else { usize::MAX };
-        let room = data.room;
+        let (room, each) = (data.room, self.said_bytes());
         for (from, to) in areas(middle, self.shape) {
             let bounds = (
                 Bound::Included(vec![ValueRef::Float(from)]),
                 Bound::Excluded(vec![ValueRef::Float(to)]),
             );
             data.walk_scores(entry.id, bounds, false, &mut |member, score| {
-                if let Some(distance) = self.shape.distance_within(middle, place(score)) {
-                    found.push(Found {
-                        member: member.to_vec(),
-                        score,
-                        distance,
-                    });
-                }
-                found.len() < most && room.take(member.len())
+                let Some(distance) = self.shape.distance_within(middle, place(score)) else {
+                    return true;
+                };
+                found.push(Found {
+                    member: member.to_vec(),
+                    score,
+                    distance,
+                });
+                room.take(member.len() + each) && found.len() < most
             })?;
+            room.check()?;
             if found.len() >= most {
                 break;
             }
@@ -432,6 +437,18 @@ impl<'l> Search<'l> {
             found.truncate(self.count);
         }
         Ok(found)
+    }
+
+    /// What is said of a place besides its member takes so much, about.
+    fn said_bytes(&self) -> usize {
+        let number = size_of::<Reply>() + DECIMAL_BYTES;
+        let numbers = [
+            (self.with_distance, number),
+            (self.with_score, number),
+            (self.with_place, size_of::<Reply>() + 2 * number),
+        ];
+        let said = numbers.iter().filter(|(is_said, _)| *is_said);
+        size_of::<Found>() + said.map(|(_, bytes)| bytes).sum::<usize>()
     }
 
     fn said(&self, found: Found) -> Reply {

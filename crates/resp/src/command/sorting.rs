@@ -230,10 +230,19 @@ fn gotten<S: State>(
     if get.is_empty() {
         return Ok(elements.into_iter().map(Some).collect());
     }
-    let mut gotten = Vec::with_capacity(elements.len() * get.len());
+    // How many there are is the client's to say: they take room, and no memory before they have it.
+    let (mut gotten, room) = (Vec::new(), data.room);
     for element in &elements {
         for pattern in get {
-            gotten.push(looked_up(data, pattern, element)?);
+            let value = looked_up(data, pattern, element)?;
+            match &value {
+                None => room.take(0),
+                Some(element) if *pattern == b"#" => room.take(element.len()),
+                // It has taken its own.
+                Some(_) => true,
+            };
+            room.check()?;
+            gotten.push(value);
         }
     }
     Ok(gotten)
