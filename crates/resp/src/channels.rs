@@ -238,6 +238,21 @@ impl Messages {
         Ok(())
     }
 
+    /// Adds those of an event, as far as there is room: the change that it tells of is made, and does not fail for who
+    /// listens to it. A listener to which so much is sent is ended.
+    pub fn add_event(&mut self, messages: Vec<Arc<Message>>) {
+        let content = |message: &Message| message.bytes() - message.channel.len();
+        let mut bytes = self.bytes + messages.first().map_or(0, |first| content(first));
+        for message in messages {
+            bytes += message.channel.len() + EACH_BYTES;
+            if bytes > SENT_BYTES_MAX {
+                break;
+            }
+            self.bytes = bytes;
+            self.messages.push(message);
+        }
+    }
+
     /// Adds that a session was served while it waited at the place of this number.
     pub fn add_served(&mut self, session: u64, place: u64) {
         self.messages.push(served(session, place));
@@ -350,5 +365,16 @@ mod tests {
         assert_eq!((messages.bytes, messages.messages.len()), (before, fit));
         // What nobody hears takes nothing.
         messages.add(Vec::new()).unwrap();
+        // Events go as far as there is room.
+        let count = messages.messages.len();
+        messages.add_event(sent());
+        assert_eq!(messages.messages.len(), count);
+        let event = || matching(&hub, Kind::Channel, &[b'n'; 3000], b"").0;
+        while messages.bytes + 7_000 < SENT_BYTES_MAX {
+            messages.add_event(event());
+        }
+        let count = messages.messages.len();
+        messages.add_event(event());
+        assert!(messages.bytes <= SENT_BYTES_MAX && messages.messages.len() - count < 2);
     }
 }

@@ -1,6 +1,7 @@
 //! Events of keys, of which clients are told that listen to `__keyspace@0__:key` or `__keyevent@0__:event`.
 //!
 //! An event is a message of the transaction in which it happens: it is told when that is durable, and not if it is undone.
+//! It fails no command: beyond the bound of a transaction's messages it is told to fewer listeners, or to none.
 //! By default there are none (`notify-keyspace-events`), and to find that out costs a look at a number.
 
 use crate::channels::{Kind, matching};
@@ -89,7 +90,7 @@ impl<S: State> Data<'_, S> {
     /// Something happens to a key of the database.
     ///
     /// # Errors
-    /// The transaction has too many messages.
+    /// None: what is behind a change does not fail.
     #[inline]
     pub fn event(
         &mut self,
@@ -98,16 +99,16 @@ impl<S: State> Data<'_, S> {
         key: &[u8],
     ) -> Result<(), Failure> {
         let wanted = self.shared.settings.events();
-        match wanted.has(class) {
-            false => Ok(()),
-            true => self.tell_event(wanted, event, key),
+        if wanted.has(class) {
+            self.tell_event(wanted, event, key);
         }
+        Ok(())
     }
 
     /// The same of what changes the elements of a key, which goes with the last.
     ///
     /// # Errors
-    /// The transaction has too many messages.
+    /// None: what is behind a change does not fail.
     #[inline]
     pub fn changed(
         &mut self,
@@ -126,7 +127,7 @@ impl<S: State> Data<'_, S> {
     /// The key is not there: whoever reads it is told so.
     ///
     /// # Errors
-    /// The transaction has too many messages.
+    /// None: what is behind a change does not fail.
     #[inline]
     pub fn missed(&mut self, key: &[u8]) -> Result<(), Failure> {
         match self.only_reads {
@@ -136,21 +137,20 @@ impl<S: State> Data<'_, S> {
     }
 
     #[cold]
-    fn tell_event(&mut self, wanted: Classes, event: &str, key: &[u8]) -> Result<(), Failure> {
+    fn tell_event(&mut self, wanted: Classes, event: &str, key: &[u8]) {
         let hub = self.shared.posting.hub();
         let database = self.database;
         if wanted.has(BY_KEY) {
             let mut name = format!("__keyspace@{database}__:").into_bytes();
             name.extend_from_slice(key);
             let (messages, _) = matching(hub, Kind::Channel, &name, event.as_bytes());
-            self.messages.add(messages)?;
+            self.messages.add_event(messages);
         }
         if wanted.has(BY_EVENT) {
             let name = format!("__keyevent@{database}__:{event}");
             let (messages, _) = matching(hub, Kind::Channel, name.as_bytes(), key);
-            self.messages.add(messages)?;
+            self.messages.add_event(messages);
         }
-        Ok(())
     }
 }
 

@@ -241,20 +241,14 @@ impl Commands {
         data.beside = beside;
         let ran = match &request.what {
             What::One(call) => call.run(&mut data),
-            What::All(steps, watched, behind) => {
-                let ran = run_all(&mut data, steps, watched.as_ref());
-                if let (Some(behind), Ok(Reply::Array(_))) = (behind, &ran) {
-                    behind.store(data.database, Ordering::Relaxed);
-                }
-                ran
-            }
+            What::All(steps, watched, _) => run_all(&mut data, steps, watched.as_ref()),
             What::Watch(line, watched) => watch(&mut data, line, watched),
         };
         if !data.slow.is_empty() {
             request.pending.keep_slow(std::mem::take(&mut data.slow));
         }
         let reply = ran?;
-        let waits = data.waits.take();
+        let (waits, behind) = (data.waits.take(), data.database);
         if !data.filled.is_empty() {
             let new = || request.pending.counted_room(request.answer_bytes_max);
             S::serve(&mut data, room_of_served.get_or_init(new))?;
@@ -269,6 +263,9 @@ impl Commands {
         // If there is no memory for the answer, what it is the answer to has not happened.
         request.pending.take(reply.bytes())?;
         committed.into_iter().for_each(|act| act());
+        if let (What::All(_, _, Some(after)), Reply::Array(_)) = (&request.what, &reply) {
+            after.store(behind, Ordering::Relaxed);
+        }
         for (claim, served) in served {
             claim.answer(served, &mut messages);
         }
@@ -444,7 +441,6 @@ fn run_all<'t, S: State>(
                 continue;
             }
         };
-        let messages = data.messages.mark();
         replies.push(match call.run(data) {
             Ok(reply) => reply,
             Err(failure) if failure.undoes() => {
@@ -453,11 +449,8 @@ fn run_all<'t, S: State>(
                     call.command.name
                 )));
             }
-            Err(failure) => {
-                // As of a command that is alone: what it has sent is not posted.
-                data.messages.return_to(messages);
-                Reply::Error(failure.to_string())
-            }
+            // What it has told before is true: that a key's time has come, which it has deleted.
+            Err(failure) => Reply::Error(failure.to_string()),
         });
     }
     Ok(Reply::Array(replies))
