@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Answers, and commands that wait, up to so many bytes are not counted among those of all sessions.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 /// An answer takes its bytes twice: as a value, and as it is sent.
-const COPIES: usize = 2;
+pub(crate) const COPIES: usize = 2;
 
 /// What the answers of a session take.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Others that clients ask for are said as they are here, and are taken only with the value that they have.
 
 use crate::events::{Classes, parse_classes};
-use crate::slow::SlowLog;
+use crate::slow::{LENGTH_LIMIT, SlowLog};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 /// A setting that is a number.
@@ -140,10 +140,13 @@ impl Settings {
         let number = value.parse::<i64>();
         let number = number.map_err(|_| "argument couldn't be parsed into an integer")?;
         let least = if name == SLOWER_THAN { -1 } else { 0 };
-        if number < least {
+        let most = match name {
+            SLOW_LENGTH => LENGTH_LIMIT,
+            _ => i64::MAX,
+        };
+        if !(least..=most).contains(&number) {
             return Err(format!(
-                "argument must be between {least} and {} inclusive",
-                i64::MAX
+                "argument must be between {least} and {most} inclusive"
             ));
         }
         Ok(

@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// In microseconds.
 pub(crate) const SLOWER_THAN: i64 = 10_000;
 pub(crate) const LENGTH_MAX: usize = 128;
+/// The most that may be asked for.
+pub(crate) const LENGTH_LIMIT: i64 = 10_000;
 /// So many parts of a command are kept,
 const PARTS_MAX: usize = 32;
 /// and so many bytes of each.

@@ -1,13 +1,69 @@
 //! The engine's outcomes as answers.
 
-use super::Continue;
+use super::{Continue, LISTENING, Session};
+use crate::command::Command;
 use crate::failure::Failure;
+use crate::pending::{COPIES, SMALL_BYTES};
 use crate::reply::Reply;
 use crate::request::Answer;
 use sardonyx::Error;
 use sardonyx::low_level::interruption;
 use sardonyx::procedures::ProcedureError;
+use sardonyx_base::memory::Share;
 use sardonyx_base::waiting::Reason;
+
+/// What answers of commands of the connection take: these do not run in the serial stage, which counts the others.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    bytes: usize,
+    /// Of the memory of all sessions.
+    share: Option<Share>,
+}
+
+impl Taken {
+    /// They were sent, if all were.
+    pub fn release(&mut self, is_all: bool) {
+        if is_all {
+            *self = Taken::default();
+        }
+    }
+}
+
+impl Session {
+    /// Counts the answer to a command of the connection.
+    ///
+    /// # Errors
+    /// It would be more than an answer may have, or there is no memory for it.
+    pub(super) fn count(&mut self, reply: &Reply) -> Result<(), Failure> {
+        let bytes = self.answered.bytes.saturating_add(reply.bytes());
+        let most = self.options.answer_bytes_max;
+        if bytes > most {
+            return Err(Failure::AnswerBytes(most));
+        }
+        if bytes > SMALL_BYTES {
+            let new = || Share::of(self.options.memory.clone());
+            let share = self.answered.share.get_or_insert_with(new);
+            share.cover(bytes.saturating_mul(COPIES))?;
+        }
+        self.answered.bytes = bytes;
+        Ok(())
+    }
+
+    /// The answer to a command of the connection, or that there is no memory for it. Where the command has done something
+    /// its answer is short, or of what was sent, and is not refused.
+    pub(super) fn counted(&mut self, command: &Command, reply: Reply) -> Reply {
+        let is_done = matches!(reply, Reply::Ok | Reply::Simple(_) | Reply::Int(_))
+            || command.name == "hello"
+            || LISTENING.iter().any(|listens| listens.name == command.name);
+        match is_done {
+            true => reply,
+            false => match self.count(&reply) {
+                Ok(()) => reply,
+                Err(failure) => Reply::Error(failure.to_string()),
+            },
+        }
+    }
+}
 
 /// The answer to a request that ran, or was refused, or is postponed.
 pub(super) fn of_outcome(outcome: Option<Result<Answer, ProcedureError<Failure>>>) -> Answer {

@@ -8,6 +8,7 @@ use crate::command::{Command, subcommands};
 use crate::failure::Failure;
 use crate::number::parse_integer;
 use crate::reply::Reply;
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
 /// The longest name of a client.
@@ -28,7 +29,7 @@ pub(super) enum Answers {
 /// Clients that `CLIENT LIST` or `CLIENT KILL` names.
 #[derive(Default)]
 struct Wanted<'l> {
-    ids: Option<Vec<u64>>,
+    ids: Option<BTreeSet<u64>>,
     address: Option<&'l [u8]>,
     local_address: Option<&'l [u8]>,
     user: Option<&'l [u8]>,
@@ -178,7 +179,7 @@ impl Session {
                 word if is(word, "id") => {
                     let id = parse_integer(value).filter(|id| *id > 0);
                     let id = id.ok_or(Failure::Told("ERR client-id should be greater than 0"))?;
-                    wanted.ids = Some(vec![id as u64]);
+                    wanted.ids = Some(BTreeSet::from([id as u64]));
                 }
                 word if is(word, "type") => wanted.kind = Some(kind_named(value)?),
                 word if is(word, "addr") => wanted.address = Some(value),
@@ -296,10 +297,10 @@ fn listed(line: &Line) -> Result<Wanted<'_>, Failure> {
     if words.left() == 2 && words.take("type") {
         wanted.kind = Some(kind_named(words.wanted()?)?);
     } else if words.left() > 1 && words.take("id") {
-        let mut ids = Vec::new();
+        let mut ids = BTreeSet::new();
         while let Some(id) = words.next() {
             let id = parse_integer(id).filter(|id| *id > 0);
-            ids.push(id.ok_or(Failure::Told("ERR Invalid client ID"))? as u64);
+            ids.insert(id.ok_or(Failure::Told("ERR Invalid client ID"))? as u64);
         }
         wanted.ids = Some(ids);
     } else if words.left() > 0 {

@@ -158,7 +158,10 @@ impl Session {
                 }
                 None => Err(Failure::Told("ERR DISCARD without MULTI")),
             },
-            _ => return Planned::Answered(self.answer(command, line, now).await),
+            _ => {
+                let reply = self.answer(command, line, now).await;
+                return Planned::Answered(self.counted(command, reply));
+            }
         };
         Planned::Answered(answer.unwrap_or_else(|failure| Reply::Error(failure.to_string())))
     }
@@ -221,7 +224,16 @@ impl Session {
                     Ok(database) => Step::Select(database),
                     Err(failure) => Step::Answered(Reply::Error(failure.to_string())),
                 },
-                None => Step::Answered(self.answer(call.command, &call.line, now).await),
+                None => {
+                    let reply = self.answer(call.command, &call.line, now).await;
+                    if let Err(failure) = self.count(&reply) {
+                        let name = call.command.name;
+                        return error(format!(
+                            "EXECABORT Transaction discarded: {failure} (in '{name}')"
+                        ));
+                    }
+                    Step::Answered(reply)
+                }
             });
         }
         // Where its commands go is known when they have run.

@@ -91,6 +91,8 @@ pub struct Session {
     executed: Option<Share>,
     /// The memory of the answer to a client that waited, until it is sent.
     told: Option<Share>,
+    /// What the answers of commands of the connection take, until they are sent.
+    answered: answers::Taken,
     random: Random,
     errors: u64,
     pending: Arc<Pending>,
@@ -139,6 +141,7 @@ impl Session {
             held: None,
             executed: None,
             told: None,
+            answered: answers::Taken::default(),
             random: Random::new(seed),
             errors: 0,
             pending: Arc::new(Pending::new(
@@ -292,6 +295,7 @@ impl Session {
         self.pending.release();
         self.executed = None;
         self.told = None;
+        self.answered.release(flight.rest.is_empty());
         let now = self.options.clock.now();
         let mut requests = Vec::with_capacity(flight.len());
         let mut planned = Vec::with_capacity(flight.len());
@@ -400,6 +404,7 @@ impl Session {
     /// What was written is sent: its memory is free.
     pub fn sent(&mut self) {
         self.told = None;
+        self.answered.release(self.rest.is_empty());
         self.pending.release();
     }
 
