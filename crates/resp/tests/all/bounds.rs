@@ -187,3 +187,127 @@ fn commands_that_wait_count_among_the_memory_of_all() {
     }
     assert_eq!(memory.taken(), 0);
 }
+
+#[test]
+fn what_sort_gets_takes_room_and_no_memory_before() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        answer_bytes_max: 1 << 20,
+        ..SessionOptions::default()
+    });
+    let members = words(&["SADD", "s"], 10_000, |number| number.to_string());
+    for part in members[2..].chunks(5_000) {
+        let part = [&["SADD".to_string(), "s".to_string()], part].concat();
+        assert_eq!(ask(&mut session, &part), ":5000");
+    }
+    // The product of both would be 12 GB of places alone.
+    for get in ["#", "none_*", "none"] {
+        let gets = words(&["SORT", "s"], 50_000, |_| get.to_string());
+        let gets: Vec<String> = (gets.into_iter().enumerate())
+            .flat_map(|(at, word)| match at {
+                0..2 => vec![word],
+                _ => vec!["GET".to_string(), word],
+            })
+            .collect();
+        let refused = ask(&mut session, &gets);
+        assert!(refused.contains("ask for less at once"), "{refused}");
+    }
+    let few = ["SORT", "s", "LIMIT", "0", "2", "GET", "#", "GET", "none_*"];
+    assert_eq!(ask(&mut session, &few), r#"["0" nil "1" nil]"#);
+}
+
+#[test]
+fn merged_hyperloglogs_and_found_places_take_room() {
+    let world = World::new(1);
+    let mut session = world.session_with(SessionOptions {
+        answer_bytes_max: 100_000,
+        ..SessionOptions::default()
+    });
+    let refused =
+        "-ERR more than 100000 bytes would be gathered for the answer: ask for less at once";
+    ask(&mut session, &["PFADD", "h", "a", "b"]);
+    for (command, count) in [("PFCOUNT", 9), ("PFMERGE", 10)] {
+        let keys = words(&[command], count, |_| "h".to_string());
+        assert_eq!(ask(&mut session, &keys), refused, "{command}");
+    }
+    let keys = words(&["PFCOUNT"], 8, |_| "h".to_string());
+    assert_eq!(ask(&mut session, &keys), ":2");
+    for number in 0..1000 {
+        let longitude = format!("{}", f64::from(number) / 10.0);
+        ask(&mut session, &["GEOADD", "g", &longitude, "10", &longitude]);
+    }
+    let search = |more: &[&'static str]| {
+        let all = ["GEOSEARCH", "g", "FROMLONLAT", "50", "10", "BYBOX"];
+        let size = ["30000", "10000", "km"];
+        [&all[..], &size, more].concat()
+    };
+    assert!(ask(&mut session, &search(&[])).starts_with('['));
+    let with = search(&["WITHCOORD", "WITHDIST", "WITHHASH"]);
+    assert_eq!(ask(&mut session, &with), refused);
+    // Places that are passed take nothing.
+    let near = ["GEOSEARCH", "g", "FROMLONLAT", "50", "10", "BYBOX"];
+    let near = [&near[..], &["12", "12", "km", "WITHCOORD"]].concat();
+    assert!(ask(&mut session, &near).starts_with(r#"[["50" ["#));
+}
+
+#[test]
+fn answers_of_the_connection_count_among_the_memory_of_all() {
+    let world = World::new(1);
+    let memory = Arc::new(Budget::default());
+    let mut session = world.session_with(SessionOptions {
+        memory: memory.clone(),
+        answer_bytes_max: 300_000,
+        ..SessionOptions::default()
+    });
+    let large = "x".repeat(100 << 10);
+    let echoes = |session: &mut Session, count: usize| {
+        let sent = encode(&["ECHO", &large]).repeat(count);
+        answers(&send(session, &sent).0)
+    };
+    let all = echoes(&mut session, 4);
+    let are_refused: Vec<_> = all.iter().map(|answer| answer.starts_with('-')).collect();
+    assert_eq!(are_refused, [false, false, true, true]);
+    assert!(all[3].contains("more than 300000 bytes"), "{}", all[3]);
+    ask(&mut session, &["MULTI"]);
+    ask(&mut session, &["SET", "a", "1"]);
+    for _ in 0..2000 {
+        assert_eq!(ask(&mut session, &["CLIENT", "INFO"]), "+QUEUED");
+    }
+    let refused = ask(&mut session, &["EXEC"]);
+    let text = "-EXECABORT Transaction discarded: ERR more than 300000 bytes";
+    assert!(refused.starts_with(text), "{refused}");
+    assert_eq!(ask(&mut session, &["EXISTS", "a"]), ":0");
+    // What is sent is given back.
+    session.sent();
+    assert_eq!(memory.taken(), 0);
+    memory.set_bytes_max(300 << 10);
+    let all = echoes(&mut session, 2);
+    assert!(all[0].starts_with('"') && all[1].starts_with("-OOM"));
+}
+
+#[test]
+fn an_exec_without_memory_for_its_answer_leaves_the_session_in_its_database() {
+    let world = World::new(1);
+    let memory = Arc::new(Budget::default());
+    let mut session = world.session_with(SessionOptions {
+        memory: memory.clone(),
+        ..SessionOptions::default()
+    });
+    ask(&mut session, &["SET", "here", "1"]);
+    for undone in [true, false] {
+        ask(&mut session, &["MULTI"]);
+        ask(&mut session, &["SELECT", "1"]);
+        // Whose answers take no room while they are gathered.
+        for _ in 0..5_000 {
+            ask(&mut session, &["EXISTS", "nosuch"]);
+        }
+        if undone {
+            memory.set_bytes_max(1);
+        }
+        let answer = ask(&mut session, &["EXEC"]);
+        assert_eq!(answer.starts_with("-OOM"), undone, "{}", answer.len());
+        memory.set_bytes_max(usize::MAX);
+        let is_there = if undone { ":1" } else { ":0" };
+        assert_eq!(ask(&mut session, &["EXISTS", "here"]), is_there);
+    }
+}

@@ -238,3 +238,29 @@ fn slow_commands_are_kept_with_their_clients() {
     ask(&mut one, "SET k 3");
     assert_eq!(ask(&mut one, "SLOWLOG LEN"), ":0");
 }
+
+#[test]
+fn between_multi_and_exec_nothing_is_done_to_others() {
+    let world = World::new(1);
+    let (mut one, other) = (world.session(), world.session());
+    let id = format!("CLIENT KILL ID {}", other.id());
+    for (command, name) in [
+        (&id[..], "client|kill"),
+        ("CLIENT PAUSE 1000", "client|pause"),
+        ("client unpause", "client|unpause"),
+        ("CLIENT REPLY SKIP", "client|reply"),
+        ("CLIENT UNBLOCK 1", "client|unblock"),
+        ("CONFIG SET slowlog-max-len 1", "config|set"),
+    ] {
+        assert_eq!(ask(&mut one, "MULTI"), "+OK");
+        let refused = ask(&mut one, command);
+        let text = format!("-ERR '{name}' is not allowed inside a transaction");
+        assert!(refused.starts_with(&text), "{refused}");
+        assert!(ask(&mut one, "EXEC").starts_with("-EXECABORT"));
+    }
+    assert!(!is_ready(&other, Waker::noop()));
+    let length = ask(&mut one, "CONFIG GET slowlog-max-len");
+    assert_eq!(length, r#"["slowlog-max-len" "128"]"#);
+    let refused = ask(&mut one, "CONFIG SET slowlog-max-len 10001");
+    assert!(refused.ends_with("argument must be between 0 and 10000 inclusive"));
+}

@@ -3,7 +3,9 @@
 use crate::common::text::answers;
 use crate::common::{World, encode, send};
 use bytes::BytesMut;
+use sardonyx_base::channels::{Event, Over};
 use sardonyx_resp::{Session, SessionOptions};
+use std::task::{Context, Poll, Waker};
 
 fn ask(session: &mut Session, text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
@@ -252,4 +254,51 @@ fn an_event_is_a_part_of_its_transaction() {
     // It is told when that is durable, which the next command waits for.
     ask(&mut one, "SET last 1");
     assert_eq!(heard(&mut listener), ["expired other", "set last"]);
+}
+
+#[test]
+fn an_event_fails_no_command_however_many_listen() {
+    let world = World::new(4);
+    let mut one = world.session();
+    ask(&mut one, "CONFIG SET notify-keyspace-events KA");
+    ask(&mut one, "RPUSH l x y");
+    // What one event is sent to takes more than the messages of a transaction may.
+    let rest = "x".repeat(3_900);
+    let mut greedy = [world.session(), world.session()];
+    for (client, session) in greedy.iter_mut().enumerate() {
+        for first in (0..8_500).step_by(500) {
+            let patterns = first..first + 500;
+            let patterns = patterns.map(|number| format!("[_{client}{number}{rest}]_key*"));
+            let words = std::iter::once("PSUBSCRIBE".to_string()).chain(patterns);
+            send(session, &encode(&words.collect::<Vec<_>>()));
+        }
+    }
+    for command in ["MULTI", "COPY l to", "LPOP l"] {
+        ask(&mut one, command);
+    }
+    assert_eq!(ask(&mut one, "EXEC"), "[:1 \"x\"]");
+    assert_eq!(ask(&mut one, "LRANGE to 0 -1"), "[\"x\" \"y\"]");
+    // Who did not read so much is ended.
+    let context = Context::from_waker(Waker::noop());
+    for session in &greedy {
+        let over = Poll::Ready(Event::Over(Over::Behind));
+        assert_eq!(session.poll_messages(&context), over);
+    }
+    assert_eq!(ask(&mut one, "LPOP l"), "\"y\"");
+}
+
+#[test]
+fn what_a_refused_command_of_an_exec_has_deleted_is_told() {
+    let world = World::new(5);
+    let mut listener = listener(&world, "EA", "__keyevent@0__:*");
+    let mut one = world.session();
+    ask(&mut one, "RPUSH short x");
+    ask(&mut one, "PEXPIRE short 10");
+    heard(&mut listener);
+    world.advance(10);
+    for command in ["MULTI", "LSET short 0 y"] {
+        ask(&mut one, command);
+    }
+    assert_eq!(ask(&mut one, "EXEC"), "[-ERR no such key]");
+    assert_eq!(heard(&mut listener), ["expired short"]);
 }
