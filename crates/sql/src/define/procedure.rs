@@ -5,6 +5,7 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
 use crate::parse::ProcedureDefinition;
+use crate::path::{PUBLIC, SearchPath};
 use crate::procedures::Compiled;
 use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
@@ -32,7 +33,9 @@ pub(super) fn create(
             format!("procedure \"{}\" already exists", definition.name),
         ));
     }
-    let compiled = Compiled::of(definition, rights)?;
+    // Names are found as they are when it is called, whatever the session's own path; none is of temporary tables.
+    let path = Arc::new(SearchPath::of(PUBLIC, "", None));
+    let compiled = Compiled::of(definition, &Arc::new(rights.looking_in(&path)))?;
     let data = compiled.statements.iter().filter(|one| !one.is_signal());
     for statement in data {
         statement.planned(0, source)?;
