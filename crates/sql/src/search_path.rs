@@ -47,19 +47,30 @@ impl SearchPath {
         }
     }
 
-    /// Checks that a table whose rows a statement names is no other session's.
+    /// Checks that what a statement names is no other session's temporary table.
     ///
     /// # Errors
     /// `0A000` if it is.
     pub fn check_own(&self, kept: &str) -> Result<(), SqlError> {
-        let schema = schema_of(kept);
-        let is_others = is_temporary(schema) && self.temporary() != Some(schema);
-        match is_others && self.is_of_session {
+        self.check_own_schema(schema_of(kept))
+    }
+
+    /// The same of a schema.
+    ///
+    /// # Errors
+    /// `0A000` if it is of another session's temporary tables.
+    pub fn check_own_schema(&self, schema: &str) -> Result<(), SqlError> {
+        match self.is_of_others(schema) {
             true => Err(SqlError::unsupported(
                 "cannot access temporary tables of other sessions",
             )),
             false => Ok(()),
         }
+    }
+
+    /// True if a schema has the temporary tables of another session.
+    fn is_of_others(&self, schema: &str) -> bool {
+        self.is_of_session && is_temporary(schema) && self.temporary() != Some(schema)
     }
 
     /// The schema of the session's temporary tables, if it has one.
@@ -86,7 +97,7 @@ impl SearchPath {
     /// The name under which what a statement names is kept. What is nowhere has a name that nothing has.
     ///
     /// # Errors
-    /// `0A000` for a name of another database; what cannot be read.
+    /// `0A000` for a name of another database, and of a temporary table of another session; what cannot be read.
     pub fn find(&self, source: &dyn Source, name: &ObjectName) -> Result<String, SqlError> {
         let (schema, name) = qualified(name)?;
         self.find_name(source, schema.as_deref(), &name)
@@ -95,8 +106,19 @@ impl SearchPath {
     /// The same of a name whose parts are known.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// `0A000` for a temporary table of another session; what cannot be read.
     pub fn find_name(
+        &self,
+        source: &dyn Source,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<String, SqlError> {
+        let found = self.looked_up(source, schema, name)?;
+        self.check_own(&found)?;
+        Ok(found)
+    }
+
+    fn looked_up(
         &self,
         source: &dyn Source,
         schema: Option<&str>,
@@ -164,7 +186,7 @@ impl SearchPath {
     /// What cannot be read.
     pub fn written(&self, source: &dyn Source, kept: &str) -> Result<String, SqlError> {
         let name = local(kept);
-        Ok(match self.find_name(source, None, name)? == kept {
+        Ok(match self.looked_up(source, None, name)? == kept {
             true => quoted(name),
             false => written_whole(kept),
         })
@@ -174,7 +196,7 @@ impl SearchPath {
     ///
     /// # Errors
     /// `3F000` if there is no such schema, or the path names none; `42501` for a schema of the catalogue; `42P16` for a
-    /// temporary table in another schema.
+    /// temporary table in another schema, and for a schema of another session's temporary tables.
     pub fn new_name(
         &self,
         source: &dyn Source,
@@ -204,6 +226,12 @@ impl SearchPath {
                 format!("permission denied to create \"{schema}.{name}\""),
             )
             .detail("System catalog modifications are currently disallowed."));
+        }
+        if self.is_of_others(&schema) {
+            return Err(SqlError::new(
+                code::INVALID_TABLE_DEFINITION,
+                "cannot create relations in temporary schemas of other sessions",
+            ));
         }
         let is_own = self.temporary() == Some(schema.as_str());
         match is_own || has_schema(source, &schema)? {

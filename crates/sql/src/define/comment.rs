@@ -127,6 +127,7 @@ pub(super) fn run(
             put(tx, &comment_name(kind::SEQUENCE, name, None), text)?;
         }
         Commented::Schema(schema) => {
+            rights.path().check_own_schema(schema)?;
             if !has_schema(tx.view(), schema)? {
                 return Err(unknown_schema(schema));
             }

@@ -42,6 +42,7 @@ fn check_right(name: Option<&Expr>, source: &dyn Source, rights: &Rights) -> Res
     let is_there = |name: &str| object(source, kind::SEQUENCE, name).is_ok_and(|it| it.is_some());
     let name = rights.path().find_in(text, is_there)?;
     let name = name.ok_or_else(|| SqlError::unknown_table(text))?;
+    rights.path().check_own(&name)?;
     let numbers = 0..source.definitions().len() as u16;
     let mut relations = numbers.filter_map(|number| Relation::numbered(source, number).ok());
     let owner = relations.find(|relation| {

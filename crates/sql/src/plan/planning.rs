@@ -150,7 +150,6 @@ impl<'a> Planning<'a> {
     fn find(&mut self, name: &ast::ObjectName) -> Result<String, SqlError> {
         let path = self.queries.rights.path();
         let found = path.find(self.source, name)?;
-        path.check_own(&found)?;
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
             && schema != PUBLIC
         {

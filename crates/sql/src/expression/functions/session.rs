@@ -133,7 +133,9 @@ fn sequence(a: Arguments<'_>, with: &Environment<'_>) -> Result<String, SqlError
     let draws = with.context.draws.borrow();
     let is_there = |name: &str| draws.has_sequence(counters, name);
     let found = settings.path().find_in(text, is_there)?;
-    found.ok_or_else(|| SqlError::unknown_table(text))
+    let found = found.ok_or_else(|| SqlError::unknown_table(text))?;
+    settings.path().check_own(&found)?;
+    Ok(found)
 }
 
 fn nextval(a: Arguments<'_>, with: &Environment<'_>) -> Answer {
