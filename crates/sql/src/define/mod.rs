@@ -40,7 +40,8 @@ use crate::database::Database;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
-use crate::path::SearchPath;
+use crate::names::name_of;
+use crate::path::{SearchPath, beside};
 use crate::prepared::Prepared;
 use crate::relation::{kind, object};
 use crate::result::{Complete, Notice, Tag};
@@ -48,7 +49,8 @@ use crate::rights::{Access, Rights};
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sqlparser::ast::{
-    AlterTable, AlterTableOperation, ObjectName, ObjectType, RenameTableNameKind, Statement,
+    AlterTable, AlterTableOperation, ObjectName, ObjectNamePart, ObjectType, RenameTableNameKind,
+    Statement,
 };
 use std::sync::Arc;
 
@@ -121,7 +123,7 @@ pub(crate) fn run(
             }
         },
         Statement::CreateSchema { .. } => schema::create(tx, statement, user)?,
-        Statement::AlterSchema(alter) => schema::alter(tx, alter, user)?,
+        Statement::AlterSchema(alter) => schema::alter(tx, alter, user, &rights)?,
         _ => {
             return Err(SqlError::unsupported(format!(
                 "{} is not supported",
@@ -152,7 +154,10 @@ fn check(source: &dyn Source, prepared: &Prepared) -> Result<(), SqlError> {
     }
     let names: Vec<&ObjectName> = match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
-            [&alter.name].into_iter().chain(renamed(alter)).collect()
+            let table = rights.path().find(source, &alter.name)?;
+            let mut new = renamed(alter, &table);
+            new.try_for_each(|name| rights.check(&name, Access::Define))?;
+            vec![&alter.name]
         }
         Some(Statement::CreateIndex(create)) => vec![&create.table_name],
         Some(Statement::Truncate(truncate)) => {
@@ -241,8 +246,9 @@ fn check_keyspace(
     };
     match prepared.statement() {
         Some(Statement::AlterTable(alter)) => {
-            keyspace::check_alter(source, &path.find(source, &alter.name)?, &alter.operations)?;
-            renamed(alter).try_for_each(check_new)
+            let table = path.find(source, &alter.name)?;
+            keyspace::check_alter(source, &table, &alter.operations)?;
+            renamed(alter, &table).try_for_each(|name| keyspace::check(source, &name))
         }
         Some(Statement::CreateIndex(create)) => check(&create.table_name),
         Some(Statement::CreateTable(create)) if !create.if_not_exists => check_new(&create.name),
@@ -261,13 +267,16 @@ fn check_keyspace(
     }
 }
 
-/// The names that `ALTER TABLE` gives to its table.
-fn renamed(alter: &AlterTable) -> impl Iterator<Item = &ObjectName> {
+/// The names under which `ALTER TABLE` keeps its table: each in the table's schema.
+fn renamed(alter: &AlterTable, table: &str) -> impl Iterator<Item = String> {
     let operations = alter.operations.iter();
-    operations.filter_map(|operation| match operation {
+    operations.filter_map(move |operation| match operation {
         AlterTableOperation::RenameTable {
             table_name: RenameTableNameKind::As(to) | RenameTableNameKind::To(to),
-        } => Some(to),
+        } => match to.0.last() {
+            Some(ObjectNamePart::Identifier(word)) => Some(beside(table, &name_of(word))),
+            _ => None,
+        },
         _ => None,
     })
 }

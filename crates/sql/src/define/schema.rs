@@ -13,8 +13,8 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{comment_of_schema, name_of};
 use crate::path::{
-    PUBLIC, SchemaObject, has_schema, is_of_catalogue, kept, local, schema_name, schema_of,
-    schemas, unknown_schema, written,
+    PUBLIC, SchemaObject, has_schema, is_of_catalogue, is_temporary, kept, local, schema_name,
+    schema_of, schemas, unknown_schema, written,
 };
 use crate::relation::{
     OWN, Relation, TableNotes, delete_object, kind, object, objects, printed, put_object,
@@ -216,7 +216,7 @@ impl Contents {
 ///
 /// # Errors
 /// `3F000` if there is none; `2BP01` if something is in it, without `CASCADE`, and of `public`; `42501` if a table of it may
-/// not be dropped.
+/// not be dropped; `0A000` if it has the temporary tables of another session.
 pub(super) fn drop(
     tx: &mut dyn DefineTarget,
     names: &[ObjectName],
@@ -234,6 +234,7 @@ pub(super) fn drop(
                 format!("cannot drop schema {name} because it is required by the database system"),
             ));
         }
+        rights.path().check_own_schema(&name)?;
         if !has_schema(tx.view(), &name)? {
             if !if_exists {
                 return Err(unknown_schema(&name));
@@ -299,11 +300,13 @@ pub(crate) fn drop_schema(
 /// `ALTER SCHEMA`.
 ///
 /// # Errors
-/// `3F000` if there is none; `42P06` if the new name is taken; `0A000` for other operations than the renaming, and `public`.
+/// `3F000` if there is none; `42P06` if the new name is taken; `42501` if something in it may not be changed; `0A000` for
+/// other operations than the renaming, for `public`, and for a schema of temporary tables.
 pub(super) fn alter(
     tx: &mut dyn DefineTarget,
     alter: &AlterSchema,
     user: &str,
+    rights: &Rights,
 ) -> Result<Complete, SqlError> {
     const WORD: &str = "ALTER SCHEMA";
     let AlterSchema {
@@ -318,7 +321,9 @@ pub(super) fn alter(
     }
     for operation in operations {
         match operation {
-            AlterSchemaOperation::Rename { name: to } => rename(tx, &name, &schema_name(to)?)?,
+            AlterSchemaOperation::Rename { name: to } => {
+                rename(tx, &name, &schema_name(to)?, rights)?;
+            }
             AlterSchemaOperation::OwnerTo {
                 owner: Owner::Ident(owner),
             } => check_owner(owner, user)?,
@@ -334,10 +339,20 @@ pub(super) fn alter(
     Ok(Complete::of(Tag::plain(WORD)))
 }
 
-fn rename(tx: &mut dyn DefineTarget, from: &str, to: &str) -> Result<(), SqlError> {
+fn rename(
+    tx: &mut dyn DefineTarget,
+    from: &str,
+    to: &str,
+    rights: &Rights,
+) -> Result<(), SqlError> {
     if from == PUBLIC {
         return Err(SqlError::unsupported(
             "the schema public cannot be renamed: its tables are named without one",
+        ));
+    }
+    if is_temporary(from) {
+        return Err(SqlError::unsupported(
+            "a schema of temporary tables cannot be renamed",
         ));
     }
     if has_schema(tx.view(), to)? || is_of_catalogue(to) {
@@ -347,9 +362,15 @@ fn rename(tx: &mut dyn DefineTarget, from: &str, to: &str) -> Result<(), SqlErro
     check_name(to)?;
     let moved = |name: &String| kept(to, local(name));
     let is_in = |name: &String| schema_of(name) == from;
+    // What is not allowed with a name, the old one or the new one, is not allowed by way of the other.
+    let check = |name: &String| {
+        rights.check(name, Access::Define)?;
+        rights.check(&moved(name), Access::Define)
+    };
     for relation in relations(tx.view())? {
         let mut notes: TableNotes = relation.notes.clone();
         if is_in(&relation.name) {
+            check(&relation.name)?;
             tx.rename_table(&relation.name, &moved(&relation.name))?;
             notes.table = moved(&relation.name);
         }
@@ -366,7 +387,10 @@ fn rename(tx: &mut dyn DefineTarget, from: &str, to: &str) -> Result<(), SqlErro
     for of in [kind::SEQUENCE, kind::VIEW, kind::COMMENT] {
         for (name, body) in objects(tx.view(), of)? {
             let new = match of == kind::COMMENT {
-                false if is_in(&name) => moved(&name),
+                false if is_in(&name) => {
+                    check(&name)?;
+                    moved(&name)
+                }
                 false => continue,
                 true => match moved_comment(&name, from, to) {
                     Some(new) => new,
