@@ -271,10 +271,16 @@ impl Database {
     }
 
     /// The name of the schema of a new session's temporary tables. The number is one of the process: those of an earlier one
-    /// were dropped.
+    /// were dropped, or are passed over.
     pub(crate) fn next_temporary(&self) -> Arc<str> {
         let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         format!("pg_temp_{number}").into()
+    }
+
+    /// Has new sessions be of greater numbers than one whose temporary tables are left.
+    pub(crate) fn sessions_begin_behind(&self, number: u64) {
+        let next = number.saturating_add(1);
+        self.next_session.fetch_max(next, Ordering::Relaxed);
     }
 
     /// The sequences.

@@ -96,6 +96,11 @@ pub(crate) fn is_temporary(schema: &str) -> bool {
     schema.starts_with("pg_temp_")
 }
 
+/// The number of the session whose temporary tables a schema has, if it is such a one.
+pub(crate) fn number_of_temporary(schema: &str) -> Option<u64> {
+    schema.strip_prefix("pg_temp_")?.parse().ok()
+}
+
 /// True if a schema has tables of the catalogue.
 pub(crate) fn is_of_catalogue(schema: &str) -> bool {
     OF_CATALOGUE.contains(&schema)

@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::define::{drop_kept, drop_schema, keep_whole};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::path::{is_temporary, schemas};
+use crate::path::{is_temporary, number_of_temporary, schemas};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
@@ -141,8 +141,13 @@ impl Database {
                 continue;
             }
             match self.drop_temporary(&schema) {
-                // A database whose log is full is to be read all the same. Then they are dropped later.
-                Err(error) if is_full(&error) => {}
+                // A database whose log is full is to be read all the same. Then they are dropped later, and are no new
+                // session's.
+                Err(error) if is_full(&error) => {
+                    if let Some(number) = number_of_temporary(&schema) {
+                        self.sessions_begin_behind(number);
+                    }
+                }
                 done => done?,
             }
         }
