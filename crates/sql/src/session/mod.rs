@@ -47,7 +47,7 @@ use sardonyx::low_level::{Reached, Turn};
 use sardonyx::{Durability, Error, Ticket};
 use sardonyx_base::channels::{Inbox, Posted};
 use sardonyx_base::memory::Budget;
-use sardonyx_base::waiting::Interrupt;
+use sardonyx_base::waiting::{self, Interrupt};
 use state::{OpenTransaction, Reading, SessionState, TransactionState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,7 +70,8 @@ impl Drop for Session {
     /// Its temporary tables go with it. After an error they are dropped when the database is opened again.
     fn drop(&mut self) {
         if self.has_temporary {
-            let _ = self.database.drop_temporary(&self.state.temporary);
+            // It may wait for a long statement of another session.
+            let _ = waiting::long(|| self.database.drop_temporary(&self.state.temporary));
         }
     }
 }
