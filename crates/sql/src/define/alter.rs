@@ -256,7 +256,7 @@ fn add_generated(
         spec: column.spec,
     });
     let is_own = |read| read == number || is_generated(read);
-    let made = generated_column(relation.local(), &columns, column, expression, &is_own)?;
+    let made = generated_column(&relation.name, &columns, column, expression, &is_own)?;
     tx.add_generated(relation.number, &[made])?;
     let mut notes = relation.notes.clone();
     notes.table.clone_from(&relation.name);

@@ -14,6 +14,7 @@ use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
+use crate::path::split;
 use crate::position::{of_location, resolve};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
@@ -213,8 +214,9 @@ pub(crate) fn row_condition(text: &str, schema: &Schema) -> Result<Expr, SqlErro
     compiled(&tree, &scope_of_columns("", &columns))
 }
 
-/// The columns of a table as its expressions find them.
+/// The columns of a table, which is kept under a name, as its expressions find them.
 pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scope {
+    let (schema, table) = split(table);
     let own = columns
         .iter()
         .map(|column| ScopeColumn::new(column.name, column.spec, column.number));
@@ -223,7 +225,7 @@ pub(crate) fn scope_of_columns(table: &str, columns: &[NamedColumn<'_>]) -> Scop
             alias: table.to_string(),
             columns: own.collect(),
             is_aside: false,
-            schema: None,
+            schema: Some(schema.to_string()),
             key: Vec::new(),
         }],
     };

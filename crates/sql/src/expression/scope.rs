@@ -2,6 +2,7 @@
 
 use super::Expr;
 use crate::error::{SqlError, code};
+use crate::path::{TEMPORARY, is_temporary};
 use crate::types::TypeSpec;
 
 /// A column that an expression may name.
@@ -109,7 +110,11 @@ impl Scope {
         if tables.peek().is_none() {
             return Ok(None);
         }
-        let found = tables.find(|of| of.schema.as_deref() == Some(schema));
+        // Tables of other sessions' temporary schemas are in no query.
+        let found = tables.find(|of| match of.schema.as_deref() {
+            Some(of) => of == schema || schema == TEMPORARY && is_temporary(of),
+            None => false,
+        });
         found.map(Some).ok_or_else(|| {
             SqlError::new(
                 code::UNKNOWN_TABLE,
