@@ -12,6 +12,9 @@ impl Database {
     /// Speaks SQL to these tables. A table of SQL's own is created where absent: `sql.objects`. From then on conditions of
     /// tables that are written in SQL are tested in this process, and defaults in SQL are computed, for rows of every program.
     ///
+    /// Temporary tables that are there are of sessions that ended, and are dropped: so a program has one database over the
+    /// same tables at a time.
+    ///
     /// # Errors
     /// What the engine says; `XX001` if that table cannot be read.
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {

@@ -219,3 +219,169 @@ fn temporary_tables_of_a_process_that_ended_are_dropped_at_the_next_opening() {
     run(&mut session, "create temp table passing (other int)").unwrap();
     assert!(rows(&mut session, "select other from passing").is_empty());
 }
+
+/// A user who may do everything, but nothing with one table.
+fn all_but(fresh: &Fresh, table: &str) -> Session {
+    let options = SessionOptions {
+        user: "ada".into(),
+        rights: Rights::from(Access::Define).with_table(table, Access::Nothing),
+        ..SessionOptions::default()
+    };
+    Session::new(fresh.database.clone(), options).unwrap()
+}
+
+#[track_caller]
+fn refused(session: &mut Session, text: &str, code: &str) {
+    match run(session, text) {
+        Err(error) => assert_eq!(error.code, code, "{text}: {error:?}"),
+        Ok(done) => panic!("{text}: {done:?}"),
+    }
+}
+
+#[test]
+fn a_procedure_does_what_its_creator_may_whatever_the_path() {
+    let fresh = Fresh::new();
+    let text = "create schema app; create table app.t (v text); create table t (v text); \
+        insert into t values ('hidden'); create temp table passing (v text)";
+    let mut other = fresh.session();
+    run(&mut other, text).unwrap();
+    let mut ada = all_but(&fresh, "t");
+    // When it is called it reads the table of `public`.
+    run(&mut ada, "set search_path to app").unwrap();
+    let of = |body: &str| format!("create procedure p() language sql begin atomic {body}; end");
+    refused(&mut ada, &of("select v from t"), "42501");
+    let tables = fresh.database.tables().unwrap().clone();
+    let names = kept(&tables);
+    let passing = names.iter().find(|name| name.ends_with(".passing"));
+    let body = format!("select v from {}", passing.unwrap());
+    refused(&mut ada, &of(&body), "0A000");
+    run(&mut ada, &of("select v from app.t")).unwrap();
+    assert!(rows(&mut ada, "call p()").is_empty());
+}
+
+#[test]
+fn a_renaming_needs_the_right_on_both_names() {
+    let fresh = Fresh::new();
+    let text = "create schema app; create table app.t (v text); create view app.w as select 1; \
+        create sequence app.s; create schema free; create table free.t (v text); \
+        create table free.u (v text); create table u (v text)";
+    run(&mut fresh.session(), text).unwrap();
+    for hidden in ["app.t", "app.w", "app.s", "new.t", "new.w", "new.s"] {
+        let mut ada = all_but(&fresh, hidden);
+        refused(&mut ada, "alter schema app rename to new", "42501");
+    }
+    // The new name is in the table's schema, not in the first of the path.
+    let mut ada = all_but(&fresh, "free.hidden");
+    refused(&mut ada, "alter table free.u rename to hidden", "42501");
+    run(&mut ada, "alter table u rename to hidden").unwrap();
+    let mut ada = all_but(&fresh, "shown");
+    run(&mut ada, "alter table free.u rename to shown").unwrap();
+    let mut ada = all_but(&fresh, "app.t");
+    run(&mut ada, "alter schema free rename to open").unwrap();
+    assert!(rows(&mut ada, "select * from open.t").is_empty());
+}
+
+#[test]
+fn temporary_tables_of_others_are_neither_changed_nor_made() {
+    let fresh = Fresh::new();
+    let mut owner = fresh.session();
+    let text = "create temp table t (id serial, v text); create index of_v on t (v); \
+        create temp sequence s; create temp view w as select 1 as one";
+    run(&mut owner, text).unwrap();
+    let tables = fresh.database.tables().unwrap().clone();
+    let names = kept(&tables);
+    let schema = names[0].split_once('.').unwrap().0;
+    let mut other = fresh.session();
+    for text in [
+        "drop table X.t",
+        "drop table if exists X.t",
+        "drop view X.w",
+        "drop sequence X.s",
+        "drop index X.of_v",
+        "drop schema X cascade",
+        "truncate X.t",
+        "alter table X.t add column more int",
+        "alter table X.t rename to other",
+        "create index on X.t (id)",
+        "create table copied (like X.t)",
+        "create table referring (id int references X.t (id))",
+        "comment on table X.t is 'x'",
+        "comment on schema X is 'x'",
+        "select nextval('X.s')",
+        "select setval('X.s', 9)",
+        "select * from X.t",
+        "insert into X.t (v) values ('x')",
+        "vacuum X.t",
+    ] {
+        let error = run(&mut other, &text.replace('X', schema)).unwrap_err();
+        let message = "cannot access temporary tables of other sessions";
+        assert_eq!(error.message, message, "{text}: {error:?}");
+    }
+    for text in [
+        "create table X.more (id int)",
+        "create view X.more as select 1 as one",
+        "create sequence X.more",
+        "create table X.more as select 1 as one",
+    ] {
+        refused(&mut other, &text.replace('X', schema), "42P16");
+    }
+    let path = format!("set search_path to {schema}");
+    run(&mut other, &path).unwrap();
+    refused(&mut other, "drop table t", "0A000");
+    refused(&mut other, "create table more (id int)", "42P16");
+    refused(&mut other, "select nextval('s')", "0A000");
+    // The owner names them as it likes.
+    for session in [&mut owner, &mut other] {
+        let text = format!("alter schema {schema} rename to mine");
+        refused(session, &text, "0A000");
+    }
+    assert_eq!(rows(&mut owner, "select nextval('pg_temp.s')"), ["1"]);
+    let text = "alter table X.t add column more int; drop table X.t";
+    run(&mut owner, &text.replace('X', schema)).unwrap();
+    drop(owner);
+    assert!(kept(&tables).is_empty());
+}
+
+#[test]
+fn columns_are_named_with_the_schemas_of_their_tables() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    let text = "create schema app; create table app.t (a int, check (t.a > 0), check (app.t.a < 9), \
+        b int generated always as (t.a + 1) stored); \
+        alter table app.t add check (t.a <> 5), add column c int generated always as (app.t.a) stored; \
+        create index on app.t ((t.a + 1)); insert into app.t values (1)";
+    run(&mut session, text).unwrap();
+    for value in [0, 5, 9] {
+        let text = format!("insert into app.t values ({value})");
+        refused(&mut session, &text, "23514");
+    }
+    run(&mut session, "alter schema app rename to lib").unwrap();
+    refused(&mut session, "insert into lib.t values (0)", "23514");
+    assert_eq!(rows(&mut session, "select * from lib.t"), ["1|2|1"]);
+    let of_others = "create table x (a int, check (lib.x.a > 0))";
+    refused(&mut session, of_others, "42P01");
+    let text = "create temp table t (x int); insert into t values (7)";
+    run(&mut session, text).unwrap();
+    let temporary = "select pg_temp.t.x from t where pg_temp.t.x > 0";
+    assert_eq!(rows(&mut session, temporary), ["7"]);
+    refused(&mut session, "select pg_temp.t.a from lib.t", "42P01");
+}
+
+thread_local! {
+    static STEPPED_ASIDE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[test]
+fn a_session_steps_aside_to_drop_its_temporary_tables() {
+    let fresh = Fresh::new();
+    let mut session = fresh.session();
+    run(&mut session, "create temp table t (id int)").unwrap();
+    sardonyx_base::waiting::set_step_aside(|work| {
+        STEPPED_ASIDE.set(STEPPED_ASIDE.get() + 1);
+        work();
+    });
+    let before = STEPPED_ASIDE.get();
+    drop(session);
+    assert_eq!(STEPPED_ASIDE.get(), before + 1);
+    assert!(kept(fresh.database.tables().unwrap()).is_empty());
+}
