@@ -2,7 +2,9 @@
 //! bytes.
 
 use super::Transaction;
-use sardonyx_rows::constraints::{self, Generated, generated_of, generated_values};
+use sardonyx_rows::constraints::{
+    self, Generated, check_unreferenced, generated_of, generated_values,
+};
 use sardonyx_rows::row::{same, value_in_record};
 use sardonyx_rows::schema::Value;
 use sardonyx_rows::{RowWriter, TableError};
@@ -92,7 +94,7 @@ impl Transaction<'_> {
         Ok(values)
     }
 
-    /// Computes the generated columns of a row whose bytes were changed.
+    /// Computes the generated columns of a row whose bytes were changed. The row is in none of the indexes that have them.
     pub(super) fn regenerate(&mut self, table: u16, at: Address) -> Result<(), TableError> {
         let Some(generated) = self.generated(table)? else {
             return Ok(());
@@ -117,11 +119,14 @@ impl Transaction<'_> {
         if values.is_empty() {
             return Ok(());
         }
-        // The change of the row is kept as a whole.
-        let was_paused = std::mem::replace(&mut self.space.keeping.is_paused, true);
+        if self.state(table).is_referenced {
+            let changes = |column| values.iter().any(|(changed, _)| *changed == column);
+            check_unreferenced(self, table, at, &changes)?;
+        }
         let change = with_values(RowWriter::new(schema.columns.len()), &values);
-        let updated = self.update_row_at(table, at, &change);
-        self.space.keeping.is_paused = was_paused;
-        updated
+        change.check(&schema, &name)?;
+        let fixed = self.row_there(table, at)?.fixed().to_vec();
+        let indexes = self.indexes_of_columns(table, |column| change.get(column).is_some());
+        self.write_unindexed(table, at, indexes, &change, fixed)
     }
 }

@@ -99,6 +99,18 @@ impl Transaction<'_> {
         })
     }
 
+    /// The ordered indexes whose keys have generated columns, as bits.
+    fn indexes_of_generated(&self, table: u16) -> u32 {
+        let state = self.state(table);
+        if !state.is_generated {
+            return 0;
+        }
+        self.indexes_of_columns(table, |column| {
+            let declared = state.schema.declared(column);
+            declared.is_some_and(|declared| declared.generated().is_some())
+        })
+    }
+
     /// Puts a row, which is there and as it shall be, into these of the table's ordered indexes.
     ///
     /// # Errors
@@ -172,11 +184,14 @@ impl Transaction<'_> {
         if self.state(table).is_referenced {
             check_unreferenced(self, table, address, changes)?;
         }
+        // The key of an index can have columns that change, and others that are generated of them: the row is put in once both
+        // are as they shall be.
+        let indexes = indexes | self.indexes_of_generated(table);
         let savepoint = self.savepoint();
         self.unindex_row(table, address, indexes)?;
         change(self);
-        self.index_row(table, address, indexes)
-            .and_then(|()| self.regenerate(table, address))
+        self.regenerate(table, address)
+            .and_then(|()| self.index_row(table, address, indexes))
             .and_then(|()| match self.state(table).is_checked {
                 true => check_row(self, table, address),
                 false => Ok(()),

@@ -144,7 +144,7 @@ impl Transaction<'_> {
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
         let there = self.row_there(number, at)?;
-        let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
+        let (shape, fixed) = (there.shape(), there.fixed().to_vec());
         if self.state(number).is_referenced {
             let changes = |(column, value): (usize, ValueRef<'_>)| {
                 let kind = schema.columns[column].kind;
@@ -169,11 +169,7 @@ impl Transaction<'_> {
             if moves {
                 return self.move_row(number, &schema, &name, at, row);
             }
-            self.fill(number, &schema, &name, row, &mut fixed)?;
-            self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
-            self.log_references(&schema, at, indexes, row, &fixed);
-            self.write_differences(at, &fixed);
-            self.touch(at);
+            self.write_unindexed(number, at, indexes, row, fixed)?;
             self.index_row(number, at, indexes)?;
             if self.state(number).is_checked {
                 check_row(self, number, at)?;
@@ -188,6 +184,25 @@ impl Transaction<'_> {
             None => Ok(()),
         });
         kept.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Writes the columns that are set of a row with this fixed part, which these indexes had.
+    pub(super) fn write_unindexed(
+        &mut self,
+        number: u16,
+        at: Address,
+        indexes: u32,
+        row: &RowWriter<'_>,
+        mut fixed: Vec<u8>,
+    ) -> Result<(), TableError> {
+        let (schema, name) = self.row_table(number)?;
+        self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+        self.fill(number, &schema, &name, row, &mut fixed)?;
+        self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+        self.log_references(&schema, at, indexes, row, &fixed);
+        self.write_differences(at, &fixed);
+        self.touch(at);
+        Ok(())
     }
 
     /// Has snapshots see that the page of a row changed, also if only values outside of it did: those that compare with
