@@ -9,6 +9,7 @@ use crate::error::SqlError;
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::path::written;
 use crate::relation::{ColumnNotes, Relation, TableNotes, store_notes};
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, stored};
 use sardonyx::Tables;
@@ -57,6 +58,28 @@ pub(crate) fn tell_all(tables: &Tables) -> Result<(), SqlError> {
         unknown.try_for_each(|(number, declared)| {
             Ok::<_, SqlError>(tx.declare_columns(number, declared)?)
         })
+    })
+}
+
+/// Drops the columns of indexes that no index names: a program that ended while it made an index may have left them.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn drop_unused(tables: &Tables) -> Result<(), SqlError> {
+    let unused = tables.read(|view| {
+        let numbers = 0..view.definitions().len() as u16;
+        let unused = numbers.filter(|number| {
+            let schema = Source::schema(view, *number);
+            schema.is_some_and(|schema| Schema::clone(&schema).without_unused_columns() != *schema)
+        });
+        Ok(unused.collect::<Vec<_>>())
+    })?;
+    if unused.is_empty() {
+        return Ok(());
+    }
+    tables.transaction().errors().run(|tx| {
+        let mut unused = unused.iter();
+        unused.try_for_each(|number| Ok::<_, SqlError>(tx.drop_unused_columns(*number)?))
     })
 }
 

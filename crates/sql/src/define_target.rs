@@ -114,6 +114,12 @@ pub(crate) trait DefineTarget: WriteTarget {
     /// What the engine says.
     fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error>;
 
+    /// Drops the columns of indexes that no index names.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error>;
+
     /// Gives a table a reference.
     ///
     /// # Errors
@@ -247,6 +253,10 @@ macro_rules! defines {
 
         fn take_index(&mut self, number: u16, name: &str) -> Result<(), Error> {
             DefineRows::take_index(self, number, name)
+        }
+
+        fn drop_unused_columns(&mut self, number: u16) -> Result<(), Error> {
+            DefineRows::drop_unused_columns(self, number)
         }
 
         fn add_reference(&mut self, number: u16, reference: ForeignKey) -> Result<(), Error> {

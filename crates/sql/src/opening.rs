@@ -2,7 +2,7 @@
 
 use crate::checks::enforce_checks;
 use crate::database::Database;
-use crate::declared::tell_all;
+use crate::declared::{drop_unused, tell_all};
 use crate::defaults::Computing;
 use crate::error::SqlError;
 use sardonyx::Tables;
@@ -20,6 +20,7 @@ impl Database {
     pub fn new(tables: Arc<Tables>) -> Result<Arc<Database>, SqlError> {
         enforce_checks();
         let database = Database::over(tables.clone())?;
+        drop_unused(&tables)?;
         tell_all(&tables)?;
         let computing = Arc::new(Computing::of(&database));
         tables.read(|view| {

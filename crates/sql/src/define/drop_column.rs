@@ -25,6 +25,9 @@ pub(super) fn drop_column(
     name: &str,
     cascades: bool,
 ) -> Result<(), SqlError> {
+    // An index that was not made may have left columns that are computed of this one.
+    tx.drop_unused_columns(relation.number)?;
+    let relation = &Relation::numbered(tx.view(), relation.number)?;
     let column = relation.column(name)?;
     let number = column.number;
     match cascades {

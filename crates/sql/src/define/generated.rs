@@ -2,7 +2,9 @@
 
 use super::columns::Declared;
 use crate::error::{SqlError, code};
-use crate::expression::{NamedColumn, Use, declared_expression, stored_expression};
+use crate::expression::{
+    NamedColumn, Use, crosses_zone, declared_expression, not_immutable, stored_expression,
+};
 use crate::names::quoted;
 use crate::relation::Relation;
 use sardonyx::schema::GeneratedColumn;
@@ -31,6 +33,9 @@ pub(super) fn generated_column(
             ),
         )
         .detail("A generated column cannot reference another generated column."));
+    }
+    if crosses_zone(typed.kind(), column.spec.kind) {
+        return Err(not_immutable(Use::Generated));
     }
     let stored = stored_expression(&check, Some(column.spec));
     stored.map_err(|error| match error.code {

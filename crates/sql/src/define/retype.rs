@@ -13,7 +13,9 @@ use crate::checks::value_of_row;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::expression::{Compiler, Expr, Parameters, Use, declared_expression, scope_of_columns};
+use crate::expression::{
+    Compiler, Expr, Parameters, Use, crosses_zone, declared_expression, scope_of_columns,
+};
 use crate::indexed::named_columns;
 use crate::names::quoted;
 use crate::parse::parse_expression;
@@ -37,6 +39,9 @@ pub(super) fn retype_column(
     (to, using): (TypeSpec, Option<&Tree>),
 ) -> Result<(), SqlError> {
     let name = &column.name;
+    // An index that was not made may have left columns that are computed of this one.
+    tx.drop_unused_columns(relation.number)?;
+    let relation = &Relation::numbered(tx.view(), relation.number)?;
     check_not_read(relation, column.number, name)?;
     if !to.kind.is_of_columns() {
         return Err(SqlError::unsupported(format!(
@@ -183,10 +188,9 @@ fn new_value(
 
 /// Refuses what depends on the session's time zone: rows are rewritten without a session.
 fn check_zone(from: SqlType, to: SqlType) -> Result<(), SqlError> {
-    let has_zone = |kind| kind == SqlType::Timestamptz;
-    match has_zone(from) == has_zone(to) || from == SqlType::Unknown {
-        true => Ok(()),
-        false => Err(SqlError::unsupported(format!(
+    match crosses_zone(from, to) {
+        false => Ok(()),
+        true => Err(SqlError::unsupported(format!(
             "a cast from {} to {} depends on the session's time zone",
             from.name(),
             to.name()

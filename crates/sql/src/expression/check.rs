@@ -84,6 +84,10 @@ pub(crate) fn declared_expression(
         Use::IndexKey | Use::Generated | Use::Transform => compiler.compile(inner)?,
     };
     check_immutable(&typed.expr, of)?;
+    let is_kept = !matches!(of, Use::Check | Use::Transform);
+    if is_kept && compiler.crosses_zone {
+        return Err(not_immutable(of));
+    }
     let check = with_columns(inner.to_string(), &typed.expr, columns);
     Ok((typed, check))
 }
@@ -253,7 +257,7 @@ fn compiled(tree: &Tree, scope: &Scope) -> Result<Expr, SqlError> {
 
 /// Refuses functions that give rows, or another value each time.
 fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
-    let (one, all) = of.words();
+    let all = of.words().1;
     let of_rows = |part: &Expr| matches!(part, Expr::Call(function, _) if function.gives_rows());
     if expr.any(&of_rows) {
         let message = format!("set-returning functions are not allowed in {all}");
@@ -262,13 +266,18 @@ fn check_immutable(expr: &Expr, of: Use) -> Result<(), SqlError> {
     let is_mutable =
         |part: &Expr| matches!(part, Expr::Call(function, _) if !function.is_immutable());
     if expr.any(&is_mutable) {
-        let message = match of {
-            Use::Generated => "generation expression is not immutable".to_string(),
-            _ => format!("functions in {one} must be marked IMMUTABLE"),
-        };
-        return Err(SqlError::new(code::INVALID_OBJECT_DEFINITION, message));
+        return Err(not_immutable(of));
     }
     Ok(())
+}
+
+/// That an expression can have another value each time, or in another session.
+pub(crate) fn not_immutable(of: Use) -> SqlError {
+    let message = match of {
+        Use::Generated => "generation expression is not immutable".to_string(),
+        _ => format!("functions in {} must be marked IMMUTABLE", of.words().0),
+    };
+    SqlError::new(code::INVALID_OBJECT_DEFINITION, message)
 }
 
 /// Refuses what no such expression has: queries, aggregates, window functions, parameters.

@@ -122,6 +122,7 @@ impl Compiler<'_> {
                 false => Ok(shaped(typed.expr, from.kind, to, how)),
             };
         }
+        self.crosses_zone |= crosses_zone(from.kind, to.kind);
         let is_free = from.kind.is_text() && to.kind == SqlType::Text && from.kind != SqlType::Char
             || from.kind == SqlType::Char && from.length().is_some() && to.kind == SqlType::Text
             || to.fraction_digits().is_none()
@@ -143,6 +144,12 @@ impl Compiler<'_> {
             ))),
         }
     }
+}
+
+/// Whether a cast from a type to another depends on the session's time zone.
+pub(crate) fn crosses_zone(from: SqlType, to: SqlType) -> bool {
+    let has_zone = |kind| kind == SqlType::Timestamptz;
+    has_zone(from) != has_zone(to) && from != SqlType::Unknown
 }
 
 /// A `char(n)` with its blanks; others are as they are.

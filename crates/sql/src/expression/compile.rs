@@ -30,6 +30,8 @@ pub(crate) struct Compiler<'a> {
     pub(super) nested: Option<Nested<'a>>,
     /// Whether it is only tried what an expression is, so that no subquery is planned.
     pub(super) is_trying: bool,
+    /// Whether a cast depends on the session's time zone.
+    pub(super) crosses_zone: bool,
     depth: usize,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Compiler<'a> {
             windows: None,
             nested: None,
             is_trying: false,
+            crosses_zone: false,
             depth: 0,
         }
     }

@@ -44,10 +44,10 @@ mod windows;
 pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
-    NamedColumn, Use, declared_check, declared_expression, row_condition, scope_of_columns,
-    shown_check, stored_check, stored_expression,
+    NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
+    scope_of_columns, shown_check, stored_check, stored_expression,
 };
-pub(crate) use coercion::{literal_as, ordered};
+pub(crate) use coercion::{crosses_zone, literal_as, ordered};
 pub(crate) use compile::Compiler;
 pub(crate) use datum::Datum;
 pub(crate) use drawing::check_rights;

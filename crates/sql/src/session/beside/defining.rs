@@ -25,26 +25,27 @@ pub(super) fn define(
     with: &Environment<'_>,
 ) -> Result<Came<Ran<Read>>, SqlError> {
     let limits = database.beside();
-    let Some((mut whole, mut work)) = Whole::defining((database, &limits), given, with)? else {
+    let Some((whole, work)) = Whole::defining((database, &limits), given, with)? else {
         return Ok(Came::InStage);
     };
     let generated = work.index.iter().flat_map(|index| &index.columns);
     let generated: Vec<_> = generated.cloned().collect();
-    let table = work.table;
-    if !generated.is_empty() {
-        // Rows that come or change have them from now on.
-        match whole.generate(&generated) {
-            Ok(()) => {}
-            Err(stop) => return Ok(of_stage(stop.came::<()>()?)),
-        }
-        match Whole::defining((database, &limits), given, with)? {
-            Some(again) => (whole, work) = again,
-            None => return Ok(Came::InStage),
-        }
+    if generated.is_empty() {
+        return define_whole(&whole, &work, given);
     }
-    let came = define_whole(&whole, &work, given);
-    if !generated.is_empty() && !matches!(came, Ok(Came::Done(_))) {
-        whole.forget_generated(table);
+    // Rows that come or change have them from now on.
+    match whole.generate(&generated) {
+        Ok(()) => {}
+        Err(stop) => return Ok(of_stage(stop.came::<()>()?)),
+    }
+    let again = Whole::defining((database, &limits), given, with);
+    let came = again.and_then(|again| match again {
+        Some((whole, work)) => define_whole(&whole, &work, given),
+        None => Ok(Came::InStage),
+    });
+    // Whatever the reason: the statement may have been cancelled between the two.
+    if !matches!(came, Ok(Came::Done(_))) {
+        whole.forget_generated(work.table);
     }
     came
 }
@@ -134,8 +135,8 @@ impl<'w> Whole<'w> {
         Ok(())
     }
 
-    /// Drops the columns of indexes that no index names: this one was not made. If that fails, the next `DROP INDEX` of the
-    /// table does so.
+    /// Drops the columns of indexes that no index names: this one was not made. If that fails, the next `DROP INDEX` or
+    /// `DROP COLUMN` of the table does so, or the next opening.
     fn forget_generated(&self, table: u16) {
         if let Ok(turn) = self.database.turn(&Arc::default()) {
             let forget = |tx: &mut Transaction<'_>| tx.drop_unused_columns(table);
