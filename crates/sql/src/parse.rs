@@ -236,7 +236,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         at_location(text, SqlError::syntax(message), location)
     })?;
     check_depth(text, &tokens)?;
-    let tokens = with_conflict_targets(with_limits(tokens));
+    let tokens = with_conflict_targets(text, with_limits(tokens));
     let tokens = with_truths(with_tables(tokens));
     Ok(tables::with_columns(without_modes(tokens)))
 }

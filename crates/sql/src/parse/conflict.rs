@@ -3,7 +3,8 @@
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Word};
+use std::str::CharIndices;
 
 /// The quotes of a name that is an expression: no name of PostgreSQL's language has them.
 const QUOTE: char = '`';
@@ -13,8 +14,43 @@ pub(crate) fn written_expression(name: &Ident) -> Option<&str> {
     (name.quote_style == Some(QUOTE)).then_some(&name.value)
 }
 
-/// The tokens with the expressions of conflict targets as names.
-pub(super) fn with_conflict_targets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+/// A place in a text that only goes on: tokens come in its order.
+struct Reading<'t> {
+    text: &'t str,
+    rest: CharIndices<'t>,
+    at: Location,
+}
+
+impl<'t> Reading<'t> {
+    fn new(text: &'t str) -> Self {
+        Reading {
+            text,
+            rest: text.char_indices(),
+            at: Location::new(1, 1),
+        }
+    }
+
+    /// The byte at which a place begins.
+    fn byte(&mut self, to: Location) -> usize {
+        while self.at < to {
+            match self.rest.next() {
+                Some((_, '\n')) => self.at = Location::new(self.at.line + 1, 1),
+                Some(_) => self.at.column += 1,
+                None => break,
+            }
+        }
+        self.rest.offset()
+    }
+
+    /// The text from a place to another one.
+    fn between(&mut self, begins: Location, ends: Location) -> &'t str {
+        let (begins, ends) = (self.byte(begins), self.byte(ends));
+        &self.text[begins..ends]
+    }
+}
+
+/// The tokens of a text with the expressions of conflict targets as names.
+pub(super) fn with_conflict_targets(text: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_word = |token: &TokenWithSpan, known: &str| {
         matches!(&token.token, Token::Word(word)
             if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
@@ -24,6 +60,7 @@ pub(super) fn with_conflict_targets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWith
     }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut tokens = tokens.into_iter();
+    let mut reading = Reading::new(text);
     while let Some(token) = tokens.next() {
         let begins = token.token == Token::LParen && {
             let mut before = written.iter().rev();
@@ -34,7 +71,7 @@ pub(super) fn with_conflict_targets(tokens: Vec<TokenWithSpan>) -> Vec<TokenWith
         };
         written.push(token);
         if begins {
-            add_target(&mut tokens, &mut written);
+            add_target(&mut tokens, &mut reading, &mut written);
         }
     }
     written
@@ -45,7 +82,11 @@ fn is_space(token: &TokenWithSpan) -> bool {
 }
 
 /// Adds what stands between the parentheses of a target, and the last parenthesis.
-fn add_target(tokens: &mut impl Iterator<Item = TokenWithSpan>, written: &mut Vec<TokenWithSpan>) {
+fn add_target(
+    tokens: &mut impl Iterator<Item = TokenWithSpan>,
+    reading: &mut Reading<'_>,
+    written: &mut Vec<TokenWithSpan>,
+) {
     let (mut element, mut depth) = (Vec::new(), 0_usize);
     for token in tokens {
         match &token.token {
@@ -53,7 +94,7 @@ fn add_target(tokens: &mut impl Iterator<Item = TokenWithSpan>, written: &mut Ve
             Token::RParen if depth > 0 => depth -= 1,
             Token::Comma | Token::RParen if depth == 0 => {
                 let is_end = token.token == Token::RParen;
-                add_element(std::mem::take(&mut element), written);
+                add_element(std::mem::take(&mut element), reading, written);
                 written.push(token);
                 if is_end {
                     return;
@@ -67,23 +108,25 @@ fn add_target(tokens: &mut impl Iterator<Item = TokenWithSpan>, written: &mut Ve
     written.append(&mut element);
 }
 
-/// Adds a column as it is written, and an expression as a name.
-fn add_element(element: Vec<TokenWithSpan>, written: &mut Vec<TokenWithSpan>) {
+/// Adds a column as it is written, and an expression as a name: what stands in the text, quotes and all.
+fn add_element(
+    element: Vec<TokenWithSpan>,
+    reading: &mut Reading<'_>,
+    written: &mut Vec<TokenWithSpan>,
+) {
     let mut parts = element.iter().filter(|token| !is_space(token));
     let first = parts.next();
+    let last = parts.last();
     let is_name = matches!(first.map(|token| &token.token), Some(Token::Word(_)) | None);
-    if is_name && parts.next().is_none() {
+    let (Some(first), true) = (first, !is_name || last.is_some()) else {
         written.extend(element);
         return;
-    }
-    let Some(span) = first.map(|token| token.span) else {
-        return;
     };
-    let text = element.iter().map(|token| token.token.to_string());
+    let (begins, ends) = (first.span, last.unwrap_or(first).span);
     let word = Word {
-        value: text.collect::<String>().trim().to_string(),
+        value: reading.between(begins.start, ends.end).to_string(),
         quote_style: Some(QUOTE),
         keyword: Keyword::NoKeyword,
     };
-    written.push(TokenWithSpan::new(Token::Word(word), span));
+    written.push(TokenWithSpan::new(Token::Word(word), begins));
 }
