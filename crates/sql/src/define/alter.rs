@@ -1,6 +1,6 @@
 //! `ALTER TABLE`.
 
-use super::columns::{Declared, declared, default_of};
+use super::columns::{Declared, check_column_name, declared, default_of};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
@@ -127,6 +127,7 @@ fn one(
         } => {
             let (old, new) = (name_of(old_column_name), name_of(new_column_name));
             relation.column(&old)?;
+            check_column_name(&new)?;
             Ok(tx.rename_column(table, &old, &new)?)
         }
         AlterTableOperation::RenameTable { table_name } => {

@@ -8,7 +8,7 @@ use crate::relation::{ColumnNotes, ReferenceNotes};
 use crate::sequences::Sequence;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, stored};
-use sardonyx::schema::{OnDelete, Value};
+use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
 use sqlparser::ast::{
     self, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, ConstraintCharacteristics,
     ConstraintReferenceMatchKind, DataType, DeferrableInitial, Expr as Tree, ForeignKeyConstraint,
@@ -68,6 +68,7 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
         options,
     } = column;
     let name = name_of(name);
+    check_column_name(&name)?;
     let (spec, draws) = type_of(data_type)?;
     let mut declared = Declared {
         notes: ColumnNotes {
@@ -91,6 +92,20 @@ pub(super) fn declared(column: &ColumnDef) -> Result<Declared, SqlError> {
         declared.option(option, name.as_ref().map(name_of))?;
     }
     Ok(declared)
+}
+
+/// Checks that a column's name is none of those that indexes' own columns have.
+///
+/// # Errors
+/// `42P16` if it is.
+pub(super) fn check_column_name(name: &str) -> Result<(), SqlError> {
+    match name.starts_with(INDEX_KEY) || name.starts_with(INDEX_WHERE) {
+        true => Err(SqlError::new(
+            code::INVALID_TABLE_DEFINITION,
+            format!("the name \"{name}\" is one of the database's own"),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Checks that the options of a column do not contradict each other.
