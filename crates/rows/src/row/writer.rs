@@ -209,6 +209,10 @@ impl<'v> RowWriter<'v> {
         ) else {
             return Ok(None);
         };
+        // Whatever is given for a generated column, its own value takes the place.
+        if declared.generated().is_some() {
+            return Ok(None);
+        }
         match declared.limit().fit(value) {
             Some(fitted) => Ok((fitted != value).then_some(fitted)),
             None => Err(RowError::declared(table, column, declared, value)),
