@@ -11,7 +11,7 @@ use crate::path::{SearchPath, is_temporary, local};
 use crate::relation::{ReferenceNotes, Relation};
 use crate::types::SqlType;
 use crate::violations::of_new_reference;
-use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart};
+use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
 
 /// Adds a reference to a table.
 ///
@@ -107,8 +107,15 @@ pub(super) fn reference_of<'c>(
     // A row that refers to a key would keep it from being deleted.
     crate::keyspace::check(source, &parent.name)?;
     let mut numbers = Vec::with_capacity(columns.len());
+    let sets = matches!(on_delete, OnDelete::SetNull | OnDelete::SetDefault);
     for column in columns {
-        numbers.push(relation.column(column)?.number);
+        let column = relation.column(column)?;
+        if sets && column.is_generated {
+            return Err(SqlError::syntax(
+                "invalid ON DELETE action for foreign key constraint containing generated column",
+            ));
+        }
+        numbers.push(column.number);
     }
     let mut there = Vec::with_capacity(columns.len());
     for column in referenced {
