@@ -188,6 +188,16 @@ DROP TABLE children
 statement ok
 CREATE TABLE children (id int, q int, p int GENERATED ALWAYS AS (q + 1) STORED REFERENCES refs (b))
 
+statement error 42601
+CREATE TABLE others (id int, q int, p int GENERATED ALWAYS AS (q + 1) STORED REFERENCES refs (b) ON DELETE SET NULL)
+----
+invalid ON DELETE action for foreign key constraint containing generated column
+
+statement error 42601
+ALTER TABLE children ADD FOREIGN KEY (p) REFERENCES refs (b) ON DELETE SET DEFAULT
+----
+invalid ON DELETE action for foreign key constraint containing generated column
+
 statement ok
 INSERT INTO children VALUES (1, 5), (2, null)
 
@@ -266,6 +276,33 @@ statement error 42P17
 CREATE TABLE w (a int, b float8 GENERATED ALWAYS AS (a * random()) STORED)
 ----
 generation expression is not immutable
+
+statement error 42P17
+CREATE TABLE w (a timestamptz, b date GENERATED ALWAYS AS (a::date) STORED)
+----
+generation expression is not immutable
+
+statement error 42P17
+CREATE TABLE w (a timestamptz, b timestamp GENERATED ALWAYS AS (a) STORED)
+----
+generation expression is not immutable
+
+# Names of indexes' own columns.
+
+statement error 42P16
+CREATE TABLE w (a int, "sardonyx.key.1" int GENERATED ALWAYS AS (a + 1) STORED)
+----
+the name "sardonyx.key.1" is one of the database's own
+
+statement error 42P16
+ALTER TABLE items ADD COLUMN "sardonyx.where.1" bool GENERATED ALWAYS AS (amount > 1) STORED
+----
+the name "sardonyx.where.1" is one of the database's own
+
+statement error 42P16
+ALTER TABLE items RENAME COLUMN total TO "sardonyx.key.t"
+----
+the name "sardonyx.key.t" is one of the database's own
 
 statement error 42804
 CREATE TABLE w (a int, b int GENERATED ALWAYS AS (a || 'x') STORED)

@@ -194,6 +194,56 @@ SELECT id, email, age, note FROM users WHERE id >= 7
 ----
 7|A@X.ORG|99|seven
 
+# The expression stands as it is written, quotes and all.
+
+statement ok
+CREATE TABLE quoted (id int PRIMARY KEY, "a""b" text)
+
+statement ok
+CREATE UNIQUE INDEX quoted_plain ON quoted (replace("a""b", '''', ''))
+
+statement ok
+INSERT INTO quoted VALUES (1, 'it''s')
+
+query
+INSERT INTO quoted VALUES (2, 'its') ON CONFLICT ( /* one's */ replace("a""b", '''', '') ) DO UPDATE SET "a""b" = 'is' RETURNING id, "a""b"
+----
+1|is
+
+query
+INSERT INTO quoted VALUES (3, E'is''') ON CONFLICT (replace("a""b",
+  E'\'', '')) DO UPDATE SET "a""b" = 'é' RETURNING id; INSERT INTO quoted VALUES (4, 'é') ON CONFLICT (replace("a""b", '''', '')) DO NOTHING RETURNING id
+----
+1
+
+statement error 42P10
+INSERT INTO quoted VALUES (4, 'x') ON CONFLICT (replace("a""b", '''''', '')) DO NOTHING
+----
+there is no unique or exclusion constraint matching the ON CONFLICT specification
+
+# What depends on the session's time zone is not immutable.
+
+statement ok
+CREATE TABLE moments (at timestamptz, plain timestamp)
+
+statement error 42P17
+CREATE INDEX ON moments ((at::date))
+----
+functions in index expression must be marked IMMUTABLE
+
+statement error 42P17
+CREATE INDEX ON moments ((at::timestamp))
+----
+functions in index expression must be marked IMMUTABLE
+
+statement error 42P17
+CREATE INDEX ON moments (plain) WHERE at > plain
+----
+functions in index predicate must be marked IMMUTABLE
+
+statement ok
+CREATE INDEX ON moments (((at AT TIME ZONE 'UTC')::date)) WHERE at > '2026-01-01'
+
 # Rows exchange values of a unique expression in one statement, which PostgreSQL refuses.
 
 statement ok
