@@ -503,8 +503,8 @@ proptest! {
             other.check().expect("what is read can be had");
         }
         let mut later = bytes;
-        later[0] = 4;
-        let version = SchemaError::Version { version: 4, known: 3 };
+        later[0] = 5;
+        let version = SchemaError::Version { version: 5, known: 4 };
         prop_assert_eq!(Schema::decode(&later), Err(version));
     }
 }
