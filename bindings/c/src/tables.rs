@@ -219,7 +219,7 @@ pub unsafe extern "C" fn sdx_table_column(
             let rows = view.rows(table)?;
             Ok(rows.schema().clone())
         })?;
-        let (index, described) = schema.live_columns().nth(number as usize).ok_or_else(|| {
+        let (index, described) = schema.own_columns().nth(number as usize).ok_or_else(|| {
             let message = format!("table {table:?} has no column number {number}");
             Failure::new(SDX_NOT_FOUND, message)
         })?;

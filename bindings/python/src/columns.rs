@@ -105,7 +105,7 @@ pub fn read<W: ReadRow>(
 ) -> Result<Vec<Buffers>, Error> {
     let mut columns = Vec::new();
     match names {
-        None => columns.extend(schema.live_columns().map(|(number, _)| number)),
+        None => columns.extend(schema.own_columns().map(|(number, _)| number)),
         Some(names) => {
             for name in names {
                 let number = schema.column(name);

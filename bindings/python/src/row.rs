@@ -18,9 +18,9 @@ pub fn found(schema: &Arc<Schema>, row: Option<impl ReadRow>) -> Result<Option<F
     Ok(values.map(|values| (schema.clone(), values)))
 }
 
-/// The values of the columns that are not dropped, in order.
+/// The values of the columns that are neither dropped nor indexes' own, in order.
 pub fn values_of(schema: &Schema, row: &impl ReadRow) -> Result<Vec<Value>, Error> {
-    let columns = schema.live_columns();
+    let columns = schema.own_columns();
     let values = columns.map(|(number, _)| Ok(row.value_at(number)?.to_value()));
     values.collect()
 }
@@ -42,7 +42,7 @@ pub fn to_dictionary<'py>(
     values: &[Value],
 ) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
-    for ((_, column), value) in schema.live_columns().zip(values) {
+    for ((_, column), value) in schema.own_columns().zip(values) {
         row.set_item(&column.name, to_python(py, value.as_ref())?)?;
     }
     Ok(row)

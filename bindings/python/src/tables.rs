@@ -225,7 +225,7 @@ impl Tables {
         let all = PyDict::new(py);
         for (name, schema) in schemas {
             let columns = PyDict::new(py);
-            for (_, column) in schema.live_columns() {
+            for (_, column) in schema.own_columns() {
                 let nullable = if column.is_nullable() { "?" } else { "" };
                 columns.set_item(&column.name, format!("{}{nullable}", column.kind))?;
             }

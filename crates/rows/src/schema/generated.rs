@@ -59,6 +59,12 @@ impl Schema {
         !dropped && has_name && declared().is_some_and(|there| there.generated().is_some())
     }
 
+    /// The columns that are neither dropped nor indexes' own, with their numbers.
+    pub fn own_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let live = self.live_columns();
+        live.filter(|(number, _)| !self.is_index_column(*number))
+    }
+
     /// True if an index has entries for the rows alone of which a condition is true: its first column tells.
     pub fn is_partial(&self, index: &IndexDefinition) -> bool {
         let first = index.key.first();
