@@ -166,8 +166,9 @@ fn serving_a_client_misses_no_key_and_what_is_undone_has_no_event() {
     for text in ["SET x 1", "XADD s 1-1 f v"] {
         ask(&mut other, text);
     }
-    for _ in 0..20 {
-        ask(&mut other, &format!("RPUSH big {}", "x".repeat(1000)));
+    for score in 0..20 {
+        let member = "x".repeat(1000);
+        ask(&mut other, &format!("ZADD big {score} {score}{member}"));
     }
     assert_eq!(ask(&mut one, "XREAD BLOCK 0 STREAMS s $"), "");
     heard(&mut listener);
@@ -177,7 +178,7 @@ fn serving_a_client_misses_no_key_and_what_is_undone_has_no_event() {
     assert_eq!(heard(&mut listener), ["del s"]);
     ask(&mut other, &format!("CLIENT UNBLOCK {}", one.id()));
     one.tell(&mut BytesMut::new());
-    assert_eq!(ask(&mut one, "BLMPOP 0 1 a LEFT COUNT 100"), "");
+    assert_eq!(ask(&mut one, "BZMPOP 0 1 a MIN COUNT 100"), "");
     ask(&mut other, "RENAME big a");
     assert_eq!(heard(&mut listener), ["rename_from big", "rename_to a"]);
     let mut output = BytesMut::new();
