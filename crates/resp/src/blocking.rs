@@ -35,13 +35,15 @@ pub(crate) struct Blocked {
     posting: Arc<Posting>,
 }
 
+/// A session, and which of its call's keys a key is.
+type Awaited = (u64, usize);
+
 #[derive(Default)]
 struct Waiting {
     /// By their sessions.
     clients: HashMap<u64, Client>,
-    /// The clients that wait for each key, by their numbers in the order in which they began: the session, and which of
-    /// the call's keys it is.
-    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, (u64, usize)>>,
+    /// The clients that wait for each key, by their numbers in the order in which they began.
+    keys: HashMap<(u8, Vec<u8>), BTreeMap<u64, Awaited>>,
     next: u64,
 }
 
