@@ -93,7 +93,8 @@ pub(crate) fn written_whole(kept: &str) -> String {
 
 /// True if a schema is a session's own, of temporary tables.
 pub(crate) fn is_temporary(schema: &str) -> bool {
-    schema.starts_with("pg_temp_")
+    let number = schema.strip_prefix("pg_temp_");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// The number of the session whose temporary tables a schema has, if it is such a one.

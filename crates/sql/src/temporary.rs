@@ -8,12 +8,11 @@
 //! `ON COMMIT` is in the table's notes, and is done in the transaction that commits ([`at_commit`]).
 
 use crate::database::Database;
-use crate::define::{drop_kept, drop_schema, keep_whole};
+use crate::define::{drop_broken, drop_kept, drop_schema, empty};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::path::{is_temporary, number_of_temporary, schemas};
 use crate::relation::Relation;
-use crate::result::{Complete, Tag};
 use crate::rights::Rights;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
@@ -77,17 +76,26 @@ pub(crate) fn at_commit(
             OnCommit::Drop => dropped.push(relation),
         }
     }
-    for relation in emptied {
-        if Source::count(tx.view(), relation.number)? > 0 {
-            tx.truncate(&relation.name)?;
+    let mut are_empty = true;
+    for relation in &emptied {
+        are_empty &= Source::count(tx.view(), relation.number)? == 0;
+    }
+    let refer = |relation: &Relation| !relation.schema.foreign_keys.is_empty();
+    let has_references = !are_empty && emptied.iter().any(refer);
+    if has_references {
+        empty(tx, &emptied)?;
+    } else if !are_empty {
+        for relation in emptied {
+            if Source::count(tx.view(), relation.number)? > 0 {
+                tx.truncate(&relation.name)?;
+            }
         }
     }
-    if dropped.is_empty() {
+    if dropped.is_empty() && !has_references {
         return Ok(false);
     }
     drop_kept(tx, dropped)?;
-    let mut complete = Complete::of(Tag::plain("COMMIT"));
-    keep_whole(tx, true, &mut complete)?;
+    drop_broken(tx, schema)?;
     sequences.note_stored(database.counters(), tx.view())?;
     tx.defined()?;
     Ok(true)
@@ -102,8 +110,6 @@ fn drop_all_of(
     let tx: &mut dyn DefineTarget = tx;
     let mut sequences = SequenceChanges::default();
     drop_schema(tx, schema, true, &Rights::default())?;
-    let mut complete = Complete::of(Tag::plain("DROP SCHEMA"));
-    keep_whole(tx, true, &mut complete)?;
     sequences.note_stored(database.counters(), tx.view())?;
     Ok(sequences)
 }
@@ -136,8 +142,9 @@ impl Database {
     /// The engine's; `XX001` if what is stored cannot be read.
     pub(crate) fn forget_temporary(&self, tables: &Tables) -> Result<(), SqlError> {
         let left = tables.read(|view| Ok(schemas(view)))??;
-        for (schema, _) in left {
-            if !is_temporary(&schema) {
+        for (schema, number) in left {
+            // One without an object was made by no session: a program named its table so.
+            if !is_temporary(&schema) || number.is_none() {
                 continue;
             }
             match self.drop_temporary(&schema) {

@@ -314,24 +314,7 @@ pub(super) fn truncate(
     if *cascade == Some(CascadeOption::Cascade) {
         add_referring(tx.view(), &mut relations, rights)?;
     }
-    let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
-    // References among those that are emptied are taken off, and put back when all are empty.
-    let mut references = Vec::new();
-    for relation in &relations {
-        for key in &relation.schema.foreign_keys {
-            if numbers.contains(&key.table) && key.table != relation.number {
-                tx.drop_reference(relation.number, &key.name)?;
-                references.push((relation.number, key.clone()));
-            }
-        }
-    }
-    for relation in &relations {
-        let emptied = tx.truncate(&relation.name);
-        emptied.map_err(|error| not_emptied(error, &relation.name))?;
-    }
-    for (number, key) in references {
-        tx.add_reference(number, key)?;
-    }
+    empty(tx, &relations)?;
     if *identity == Some(TruncateIdentityOption::Restart) {
         let columns = relations.iter().flat_map(|relation| &relation.columns);
         for sequence in columns.filter_map(|column| column.sequence.as_ref()) {
@@ -339,6 +322,32 @@ pub(super) fn truncate(
         }
     }
     Ok(Complete::of(Tag::plain("TRUNCATE TABLE")))
+}
+
+/// Empties tables that may refer to each other.
+///
+/// # Errors
+/// `2BP01` if others, which are not emptied, refer to them.
+pub(crate) fn empty(tx: &mut dyn DefineTarget, relations: &[Relation]) -> Result<(), SqlError> {
+    let numbers: Vec<u16> = relations.iter().map(|relation| relation.number).collect();
+    // References among those that are emptied are taken off, and put back when all are empty.
+    let mut references = Vec::new();
+    for relation in relations {
+        for key in &relation.schema.foreign_keys {
+            if numbers.contains(&key.table) && key.table != relation.number {
+                tx.drop_reference(relation.number, &key.name)?;
+                references.push((relation.number, key.clone()));
+            }
+        }
+    }
+    for relation in relations {
+        let emptied = tx.truncate(&relation.name);
+        emptied.map_err(|error| not_emptied(error, &relation.name))?;
+    }
+    for (number, key) in references {
+        tx.add_reference(number, key)?;
+    }
+    Ok(())
 }
 
 /// That rows of another table refer to those of a table that was to be emptied.

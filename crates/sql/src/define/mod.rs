@@ -28,13 +28,13 @@ mod view;
 pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
 use create::new_name;
-pub(crate) use drop::{drop_kept, index_named};
+pub(crate) use drop::{drop_kept, empty, index_named};
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{is_of_query, run as run_of_query};
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
 pub(crate) use schema::drop_schema;
-pub(crate) use view::keep_whole;
+pub(crate) use view::drop_broken;
 
 use crate::database::Database;
 use crate::define_target::DefineTarget;

@@ -9,6 +9,7 @@ use crate::error::{SqlError, code};
 use crate::names::{full_match_of, quoted};
 use crate::path::{SearchPath, is_temporary, local};
 use crate::relation::{ReferenceNotes, Relation};
+use crate::temporary::OnCommit;
 use crate::types::SqlType;
 use crate::violations::of_new_reference;
 use sardonyx::schema::{ForeignKey, IndexDefinition, KeyPart, OnDelete};
@@ -161,9 +162,18 @@ pub(super) fn reference_of<'c>(
 /// Checks that the rows of one table live as long as those of the other, to which they refer.
 fn check_lives(relation: &Relation, parent: &Relation) -> Result<(), SqlError> {
     let is_temporary = |relation: &Relation| is_temporary(relation.schema_name());
+    let is_emptied = |relation: &Relation| relation.notes.on_commit == Some(OnCommit::DeleteRows);
     let (what, only) = match (is_temporary(relation), is_temporary(parent)) {
         (true, false) => ("temporary", "temporary"),
         (false, true) => ("permanent", "permanent"),
+        _ if parent.number != relation.number && is_emptied(parent) && !is_emptied(relation) => {
+            let text = "unsupported ON COMMIT and foreign key combination";
+            return Err(SqlError::unsupported(text).detail(format!(
+                "Table \"{}\" references \"{}\", but they do not have the same ON COMMIT setting.",
+                relation.local(),
+                parent.local()
+            )));
+        }
         _ => return Ok(()),
     };
     let text = format!("constraints on {what} tables may reference only {only} tables");

@@ -18,7 +18,7 @@ use crate::relation::{Relation, delete_object, kind, printed, put_object};
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::Rights;
 use crate::source::Source;
-use crate::views::{ViewDefinition, view_named};
+use crate::views::{ViewDefinition, view_named, views};
 use sqlparser::ast::{CreateTableOptions, CreateView, ObjectName, ViewColumnDef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -120,11 +120,11 @@ pub(super) fn check_clauses(create: &CreateView) -> Result<(), SqlError> {
     refuse("CREATE VIEW", &asked)
 }
 
-/// The columns of a view, its text, and whether it reads a temporary table.
+/// The columns of a view, its text, and whether it reads a temporary table or view.
 type PlannedView = (Vec<(String, String)>, String, bool);
 
 /// The columns of a new view (what its query calls them, and what it does), and its text, in which each table's name says
-/// the schema in which it was found. And whether it reads a temporary table.
+/// the schema in which it was found. And whether it reads a temporary table or view.
 pub(super) fn planned(
     source: &dyn Source,
     create: &CreateView,
@@ -139,11 +139,8 @@ pub(super) fn planned(
     draft.decide(&mut planning)?;
     let found = std::mem::take(&mut planning.queries.without_schema);
     let text = with_schemas(text, &found);
-    let mut tables = planning.queries.tables.iter();
-    let reads_temporary = tables.any(|(number, _)| {
-        let definition = source.definitions().get(usize::from(*number));
-        definition.is_some_and(|table| is_temporary(schema_of(&table.name)))
-    });
+    let mut named = planning.queries.names.iter();
+    let reads_temporary = named.any(|name| is_temporary(schema_of(name)));
     if !parameters.decided().is_empty() {
         return Err(SqlError::new(
             code::UNKNOWN_PARAMETER,
@@ -242,7 +239,7 @@ pub(super) fn drop_one(tx: &mut dyn DefineTarget, name: &str) -> Result<bool, Sq
 ///
 /// # Errors
 /// `2BP01` if one cannot.
-pub(crate) fn keep_whole(
+pub(super) fn keep_whole(
     tx: &mut dyn DefineTarget,
     cascade: bool,
     complete: &mut Complete,
@@ -265,6 +262,19 @@ pub(crate) fn keep_whole(
         let text = format!("drop cascades to {what} {}", written(&name));
         let dropped = Notice::note("00000", text);
         complete.notices.push(dropped);
+    }
+    Ok(())
+}
+
+/// Drops the views of a session's schema that can no longer be planned.
+///
+/// # Errors
+/// What the engine says.
+pub(crate) fn drop_broken(tx: &mut dyn DefineTarget, schema: &str) -> Result<(), SqlError> {
+    for (name, view) in views(tx.view())? {
+        if schema_of(&name) == schema && columns_of(tx.view(), &view).is_err() {
+            drop_one(tx, &name)?;
+        }
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::draft::NamedQuery;
 use crate::error::{SqlError, code};
 use crate::expression::{Around, OuterColumn};
 use crate::expression::{Compiler, Parameters, Scope};
+use crate::names::name_of;
 use crate::path::{PUBLIC, local, schema_of};
 use crate::position::of_location;
 use crate::relation::Relation;
@@ -18,7 +19,7 @@ use crate::source::Source;
 use crate::views::{ViewDefinition, view_named};
 use sardonyx::schema::Schema;
 use sqlparser::ast::{self, ObjectNamePart};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How deep queries may be nested: each is planned and run on the stack of the one around it.
@@ -43,6 +44,8 @@ pub(crate) struct Queries {
     pub tables: Vec<(u16, Arc<Schema>)>,
     /// Names of tables that say no schema and are in another one than `public`: where they are in the text, and the schema.
     pub without_schema: BTreeMap<usize, String>,
+    /// The names under which the tables and views are kept that the text names, and those that its views name.
+    pub names: BTreeSet<String>,
     /// The queries that `WITH` named, the innermost last.
     pub named: Vec<Arc<NamedQuery>>,
     /// The queries around this one, as its expressions know them.
@@ -152,6 +155,8 @@ impl<'a> Planning<'a> {
         let found = path.find(self.source, name)?;
         if let ([ObjectNamePart::Identifier(word)], schema) = (&name.0[..], schema_of(&found))
             && schema != PUBLIC
+            // A name with a point, of a table that is older than schemas, says it already.
+            && local(&found) == name_of(word)
         {
             let place = of_location(word.span.start);
             let schema = schema.to_string();
@@ -159,6 +164,7 @@ impl<'a> Planning<'a> {
                 .without_schema
                 .extend(place.map(|at| (at, schema)));
         }
+        self.queries.names.insert(found.clone());
         Ok(found)
     }
 

@@ -425,13 +425,14 @@ impl Unit {
         Next::End(End::Undo, true)
     }
 
-    /// What is done before a commit: temporary tables are emptied or dropped, and deferred constraints are checked.
+    /// What is done before a commit: deferred constraints are checked, then temporary tables are emptied or dropped.
     fn at_commit(&mut self, tx: &mut dyn WriteTarget) -> Result<(), SqlError> {
+        constraints::at_commit(tx)?;
         if let Some(schema) = self.state.settings.ending_at_commit() {
             let sequences = &mut self.effects.sequences;
             self.defined |= temporary::at_commit(tx, &self.database, schema, sequences)?;
         }
-        constraints::at_commit(tx)
+        Ok(())
     }
 
     fn control(
