@@ -7,12 +7,13 @@
 
 mod comments;
 
+use crate::define::check_schema_name;
 use crate::error::SqlError;
 use crate::indexed::shown_generated;
 use crate::names::quoted;
 use crate::parse::ProcedureDefinition;
 use crate::path::{is_temporary, local, schema_of, schemas, written};
-use crate::plan::views::query_width;
+use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
 use crate::sequences::Sequence;
 use crate::source::Source;
@@ -21,8 +22,6 @@ use crate::views::{ViewDefinition, views};
 use crate::virtual_tables::{constraints_of, own_indexes, relations};
 use sardonyx::rows::ReadRows;
 use sardonyx::schema::{Type, Value};
-use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::tokenizer::{Token, Tokenizer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -33,7 +32,8 @@ pub struct Declaration {
     pub kind: &'static str,
     /// Its name; of an index, a reference or a comment the table's.
     pub name: String,
-    /// A statement that ends in `;`. The comment of the database is a remark instead.
+    /// A statement that ends in `;`. The comment of the database, and a schema that SQL cannot create, is a remark
+    /// instead.
     pub sql: String,
 }
 
@@ -95,9 +95,19 @@ impl Writing<'_> {
 
     fn schemas(&mut self) -> Result<(), SqlError> {
         for (name, _) in schemas(self.source)? {
-            if !is_temporary(&name) {
-                self.add("schema", &name, format!("CREATE SCHEMA {};", quoted(&name)));
+            if is_temporary(&name) {
+                continue;
             }
+            let sql = match check_schema_name(&name) {
+                Ok(()) => format!("CREATE SCHEMA {};", quoted(&name)),
+                // It is there since a program named a table so.
+                Err(error) => format!(
+                    "-- Schema {} cannot be created by SQL: {}.",
+                    quoted(&name).replace(['\n', '\r'], " "),
+                    error.message.replace(['\n', '\r'], " ")
+                ),
+            };
+            self.add("schema", &name, sql);
         }
         Ok(())
     }
@@ -230,19 +240,20 @@ impl Writing<'_> {
         });
         left.extend(materialized);
         left.retain(|(name, _)| !is_temporary(schema_of(name)));
-        let names = left.iter().map(|(name, _)| local(name).to_string());
-        let mut names: BTreeSet<String> = names.collect();
+        let mut names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        let mut read = BTreeMap::new();
+        for (name, view) in &left {
+            read.insert(name.clone(), names_read(source, view)?);
+        }
         while !left.is_empty() {
-            let is_ready = |(name, view): &(String, ViewDefinition)| {
-                let words = words_of(&view.query);
-                !words
-                    .iter()
-                    .any(|word| word != local(name) && names.contains(word))
+            let is_ready = |(name, _): &(String, ViewDefinition)| {
+                let read = read.get(name);
+                read.is_none_or(|read| read.is_disjoint(&names))
             };
-            // A column may be called like a view: then the words go in a circle, and the views do not.
+            // There are no circles.
             let next = left.iter().position(is_ready).unwrap_or(0);
             let (name, view) = left.remove(next);
-            names.remove(local(&name));
+            names.remove(&name);
             if let Some(relation) = relations.iter().find(|relation| relation.name == name) {
                 let sql = materialized_sql(relation, &view);
                 self.add("view", &name, sql);
@@ -380,18 +391,6 @@ pub(crate) fn options_of(sequence: &Sequence) -> String {
         options.push_str(" CYCLE");
     }
     options
-}
-
-/// The names that a text may speak of.
-fn words_of(text: &str) -> BTreeSet<String> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize();
-    let words = tokens.unwrap_or_default().into_iter();
-    let words = words.filter_map(|token| match token {
-        Token::Word(word) if word.quote_style.is_some() => Some(word.value),
-        Token::Word(word) => Some(word.value.to_lowercase()),
-        _ => None,
-    });
-    words.collect()
 }
 
 /// A value as a literal of its column's type.

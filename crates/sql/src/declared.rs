@@ -142,7 +142,8 @@ fn of_column(number: usize, column: &Column, noted: &ColumnNotes) -> Result<Decl
 /// # Errors
 /// Errors of the expression.
 pub(crate) fn compiled_default(text: &str, spec: TypeSpec) -> Result<Expr, SqlError> {
-    let tree = crate::parse::parse_expression(text)?;
+    let text = crate::sequence_names::with_public(text)?;
+    let tree = crate::parse::parse_expression(&text)?;
     let scope = Scope::default();
     let mut parameters = Parameters::default();
     let mut compiler = Compiler::new(&scope, &mut parameters);

@@ -74,6 +74,7 @@ mod rights;
 mod rows;
 mod running;
 mod search_path;
+mod sequence_names;
 mod sequences;
 mod session;
 mod settings;

@@ -125,7 +125,15 @@ impl SearchPath {
         name: &str,
     ) -> Result<String, SqlError> {
         if let Some(schema) = schema {
-            return Ok(kept(self.said(schema), name));
+            let found = kept(self.said(schema), name);
+            // One with a point may be older than schemas.
+            let may_be_old = schema == PUBLIC && name.contains('.');
+            return Ok(
+                match may_be_old && !is_there(source, &found)? && is_there(source, name)? {
+                    true => name.to_string(),
+                    false => found,
+                },
+            );
         }
         for schema in self.looked_in() {
             let is_last =
@@ -160,7 +168,11 @@ impl SearchPath {
         let (schema, name) = name_in(text)?;
         if let Some(schema) = schema {
             let found = kept(self.said(&schema), &name);
-            return Ok(is_there(&found).then_some(found));
+            if is_there(&found) {
+                return Ok(Some(found));
+            }
+            let is_old = schema == PUBLIC && name.contains('.') && is_there(&name);
+            return Ok(is_old.then_some(name));
         }
         Ok(self.find_local(&name, is_there))
     }

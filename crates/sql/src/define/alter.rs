@@ -1,6 +1,6 @@
 //! `ALTER TABLE`.
 
-use super::columns::{Declared, check_column_name, declared, default_of};
+use super::columns::{Declared, check_column_name, declared, default_of, name_sequences};
 use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
@@ -167,7 +167,7 @@ fn one(
             drop_constraint(tx, &relation, &name_of(name), *if_exists, cascades)
         }
         AlterTableOperation::AlterColumn { column_name, op } => {
-            alter_column(tx, &relation, &name_of(column_name), op)
+            alter_column(tx, &relation, &name_of(column_name), op, path)
         }
         AlterTableOperation::OwnerTo { new_owner } => check_owner(new_owner, user),
         // All tables are.
@@ -189,6 +189,7 @@ fn add_column(
     path: &SearchPath,
 ) -> Result<(), SqlError> {
     let mut column = declared(column)?;
+    name_sequences(tx.view(), path, &relation.name, &mut column.notes.default)?;
     if relation.column(&column.name).is_ok() {
         return Err(SqlError::new(
             code::DUPLICATE_COLUMN,
@@ -287,6 +288,7 @@ fn alter_column(
     relation: &Relation,
     name: &str,
     operation: &AlterColumnOperation,
+    path: &SearchPath,
 ) -> Result<(), SqlError> {
     let column = relation.column(name)?;
     let mut notes = relation.notes.clone();
@@ -315,7 +317,8 @@ fn alter_column(
                 .hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."));
         }
         AlterColumnOperation::SetDefault { value } => {
-            let (constant, text) = default_of(value, column.spec)?;
+            let (constant, mut text) = default_of(value, column.spec)?;
+            name_sequences(tx.view(), path, &relation.name, &mut text)?;
             let of = notes_of_column(&mut notes, column);
             // Rows that are there may have the schema's default, so that stays.
             of.default = Some(text.unwrap_or_else(|| match &constant {

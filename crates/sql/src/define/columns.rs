@@ -4,8 +4,11 @@ use super::sequence::sequence_of;
 use crate::error::{SqlError, code};
 use crate::expression::{Compiler, Expr, Parameters, Scope};
 use crate::names::{check_collation, name_of};
+use crate::path::SearchPath;
 use crate::relation::{ColumnNotes, ReferenceNotes};
+use crate::sequence_names::with_schemas;
 use crate::sequences::Sequence;
+use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, stored};
 use sardonyx::schema::{INDEX_KEY, INDEX_WHERE, OnDelete, Value};
@@ -199,6 +202,22 @@ pub(super) fn default_of(tree: &Tree, spec: TypeSpec) -> Result<(Value, Option<S
         Expr::Literal(value) => Ok((stored(value, spec)?, None)),
         _ => Ok((Value::Null, Some(tree.to_string()))),
     }
+}
+
+/// Writes the schemas of sequences into a new default.
+///
+/// # Errors
+/// What is wrong with their names.
+pub(super) fn name_sequences(
+    source: &dyn Source,
+    path: &SearchPath,
+    table: &str,
+    default: &mut Option<String>,
+) -> Result<(), SqlError> {
+    if let Some(text) = default {
+        *text = with_schemas(source, path, table, text)?;
+    }
+    Ok(())
 }
 
 impl Declared {

@@ -1,6 +1,8 @@
 //! `CREATE TABLE`.
 
-use super::columns::{Constraint, Declared, check, check_primary, check_unique, declared, foreign};
+use super::columns::{
+    Constraint, Declared, check, check_primary, check_unique, declared, foreign, name_sequences,
+};
 use super::generated::generated_column;
 use super::keys::key_columns;
 use super::made_of::is_unsaid;
@@ -124,7 +126,9 @@ pub(super) fn table(
                 name_of(&column.name)
             )));
         }
-        columns.push(declared(column)?);
+        let mut column = declared(column)?;
+        name_sequences(tx.view(), path, &name, &mut column.notes.default)?;
+        columns.push(column);
     }
     let mut constraints: Vec<Constraint> = Vec::new();
     for column in &mut columns {

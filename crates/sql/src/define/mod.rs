@@ -33,7 +33,7 @@ pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{is_of_query, run as run_of_query};
 pub(crate) use naming::name_of_sequence;
 pub(crate) use rule::Rule;
-pub(crate) use schema::drop_schema;
+pub(crate) use schema::{check_name as check_schema_name, drop_schema};
 pub(crate) use view::drop_broken;
 
 use crate::database::Database;

@@ -13,14 +13,15 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::{comment_of_schema, name_of};
 use crate::path::{
-    PUBLIC, SchemaObject, has_schema, is_of_catalogue, is_temporary, kept, local, schema_name,
-    schema_of, schemas, unknown_schema, written,
+    PUBLIC, SchemaObject, has_schema, is_of_catalogue, is_temporary, kept, local, name_in,
+    schema_name, schema_of, schemas, unknown_schema, written, written_whole,
 };
 use crate::relation::{
     OWN, Relation, TableNotes, delete_object, kind, object, objects, printed, put_object,
 };
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
+use crate::sequence_names::renamed;
 use crate::views::views;
 use crate::virtual_tables::relations;
 use sqlparser::ast::{
@@ -110,7 +111,7 @@ fn check_owner(owner: &Ident, user: &str) -> Result<(), SqlError> {
 }
 
 /// Checks that a new schema may have a name.
-fn check_name(name: &str) -> Result<(), SqlError> {
+pub(crate) fn check_name(name: &str) -> Result<(), SqlError> {
     if name.starts_with("pg_") {
         return Err(SqlError::new(
             code::RESERVED_NAME,
@@ -379,6 +380,19 @@ fn rename(
             if is_in(sequence) {
                 *sequence = moved(sequence);
             }
+        }
+        for column in notes.columns.values_mut() {
+            let Some(text) = &mut column.default else {
+                continue;
+            };
+            *text = renamed(text, |name| {
+                Ok(match name_in(name) {
+                    Ok((Some(schema), name)) if schema == from => {
+                        Some(written_whole(&kept(to, &name)))
+                    }
+                    _ => None,
+                })
+            })?;
         }
         if notes != relation.notes {
             put_notes(tx, relation.number, &notes)?;

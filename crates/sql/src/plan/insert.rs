@@ -11,7 +11,7 @@ use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
 use crate::expression::{Expr, Function, Scope};
 use crate::indexed::{ColumnValue, Indexed, seen_key};
-use crate::names::{name_of, parts_of as name_parts};
+use crate::names::{name_of, parts_of as name_parts, qualified};
 use crate::parse::{parse_expression, written_expression};
 use crate::relation::StoredColumn;
 use crate::relation::{DefaultValue, Relation, RelationColumn};
@@ -114,7 +114,8 @@ pub(crate) fn default_of(
     match &column.default {
         DefaultValue::Value(value) => Ok(Expr::Literal(value.clone())),
         DefaultValue::Expression(text) => {
-            let tree = crate::parse::parse_expression(text)?;
+            let text = crate::sequence_names::with_public(text)?;
+            let tree = crate::parse::parse_expression(&text)?;
             compile_assigned(planning, &Scope::default(), column, &tree)
         }
     }
@@ -138,7 +139,8 @@ pub(crate) fn plan_insert(
         .table_alias
         .as_ref()
         .map(|alias| name_of(&alias.alias));
-    let alias = alias.unwrap_or_else(|| relation.local().to_string());
+    let plain = qualified(name)?.1;
+    let alias = alias.unwrap_or(plain);
     let targets = targets(&relation, &insert.columns)?;
     let mut columns = Vec::with_capacity(relation.columns.len());
     for column in &relation.columns {

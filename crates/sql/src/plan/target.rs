@@ -14,7 +14,7 @@ use super::tree::Input;
 use crate::aggregate::key_of_row;
 use crate::error::SqlError;
 use crate::expression::{Environment, Expr, Scope};
-use crate::names::name_of;
+use crate::names::{name_of, qualified};
 use crate::relation::Relation;
 use crate::rows::{InputRow, Values};
 use crate::source::Source;
@@ -91,7 +91,9 @@ impl TargetDraft {
     ) -> Result<TargetDraft, SqlError> {
         let (name, alias) = one_table(table, what)?;
         let relation = planning.relation_to_change(name)?;
-        let alias = alias.unwrap_or_else(|| relation.local().to_string());
+        // The name as it is said: one with a point may be older than schemas.
+        let plain = qualified(name)?.1;
+        let alias = alias.unwrap_or(plain);
         let scope = Scope {
             tables: vec![scope_of(&relation, &alias)],
         };

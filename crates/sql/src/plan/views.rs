@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition, views};
 use crate::virtual_tables::relations;
 use sqlparser::ast::{Query, Statement};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Drafts a view's query where a statement names it, and finds its columns there.
@@ -102,6 +102,20 @@ pub(crate) fn query_width(source: &dyn Source, view: &ViewDefinition) -> Result<
     let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
     let draft = draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
     Ok(draft.items.len())
+}
+
+/// The names under which the tables and views are kept that a view reads, those that its views read with them.
+///
+/// # Errors
+/// Those of [`draft_view`].
+pub(crate) fn names_read(
+    source: &dyn Source,
+    view: &ViewDefinition,
+) -> Result<BTreeSet<String>, SqlError> {
+    let mut parameters = Parameters::default();
+    let mut planning = Planning::new(source, &mut parameters, &Arc::new(Rights::default()));
+    draft_by_itself(&mut planning, &*query_of(&view.query)?)?;
+    Ok(planning.queries.names)
 }
 
 /// A view, materialized or not, that can no longer be planned, and why.

@@ -385,3 +385,69 @@ fn a_session_steps_aside_to_drop_its_temporary_tables() {
     assert_eq!(STEPPED_ASIDE.get(), before + 1);
     assert!(kept(fresh.database.tables().unwrap()).is_empty());
 }
+
+#[test]
+fn views_across_schemas_are_written_behind_those_that_they_read() {
+    let fresh = Fresh::new();
+    let text = "create schema api; create schema core; create table core.t (v text); \
+        create view core.v as select v from core.t; create view api.v as select v from core.v; \
+        create view a as select v from api.v; create materialized view core.a as select v from a";
+    run(&mut fresh.session(), text).unwrap();
+    let written = |database: &Arc<Database>| {
+        let tables = database.tables().unwrap();
+        let all = tables.read(|view| Ok(declarations(view).unwrap())).unwrap();
+        all.into_iter().map(|one| one.sql).collect::<Vec<_>>()
+    };
+    let first = written(&fresh.database);
+    let again = Fresh::new();
+    run(&mut again.session(), &first.join("\n")).unwrap();
+    assert_eq!(written(&again.database), first);
+}
+
+#[test]
+fn a_schema_that_sql_cannot_create_is_written_as_a_remark() {
+    let fresh = Fresh::new();
+    let tables = fresh.database.tables().unwrap().clone();
+    let schema = || Schema::new().column("id", Type::I32).primary_key(["id"]);
+    tables.create_table("pg_old.t", schema()).unwrap();
+    let written = tables.read(|view| Ok(declarations(view).unwrap())).unwrap();
+    let remark = "-- Schema pg_old cannot be created by SQL: unacceptable schema name \"pg_old\".";
+    assert_eq!(written[0].sql, remark);
+}
+
+#[test]
+fn a_table_with_a_point_that_is_older_than_schemas_is_found_by_its_whole_name() {
+    let mut fresh = Fresh::new();
+    let tables = fresh.database.tables().unwrap().clone();
+    let schema = || {
+        let columns = Schema::new().column("id", Type::I32).column("x", Type::I32);
+        columns.primary_key(["id"])
+    };
+    tables.create_table("a.b", schema()).unwrap();
+    // It is no session's, though it looks so.
+    tables.create_table("pg_temp_x.y", schema()).unwrap();
+    tables.create_table("pg_temp_7.y", schema()).unwrap();
+    drop(tables);
+    fresh.reopen();
+    let mut session = fresh.session();
+    run(
+        &mut session,
+        "insert into \"a.b\" values (1, 1) on conflict (id) do update set x = \"a.b\".x + 1",
+    )
+    .unwrap();
+    run(&mut session, "update \"a.b\" set x = \"a.b\".x + 1").unwrap();
+    assert_eq!(rows(&mut session, "select x from public.\"a.b\""), ["2"]);
+    run(&mut session, "create view seen as select x from \"a.b\"").unwrap();
+    assert_eq!(rows(&mut session, "select x from seen"), ["2"]);
+    run(&mut session, "create view again as select x from seen").unwrap();
+    assert_eq!(rows(&mut session, "select x from again"), ["2"]);
+    let there = rows(
+        &mut session,
+        "select 'public.\"a.b\"'::regclass::oid = '\"a.b\"'::regclass",
+    );
+    assert_eq!(there, ["t"]);
+    run(&mut session, "delete from \"a.b\" where \"a.b\".x = 2").unwrap();
+    drop(session);
+    let tables = fresh.database.tables().unwrap().clone();
+    assert_eq!(kept(&tables), ["a.b", "pg_temp_x.y", "pg_temp_7.y"]);
+}

@@ -615,3 +615,55 @@ select nspname from pg_namespace where nspname not like 'pg_%' order by 1
 ----
 information_schema
 public
+
+# A default's sequence is the one that was found when it was declared, whatever the path of who inserts is.
+
+statement CREATE SCHEMA
+create schema counts
+
+statement CREATE SEQUENCE
+create sequence counts.draws start 100
+
+statement CREATE SEQUENCE
+create sequence public.draws
+
+statement SET
+set search_path to counts, public
+
+statement CREATE TABLE
+create table drawn_there (id int default nextval('draws'), v int)
+
+statement SET
+set search_path to public
+
+statement CREATE TABLE
+create table drawn_here (id int default nextval('draws'), v int)
+
+statement INSERT 0 1
+insert into counts.drawn_there (v) values (1)
+
+statement SET
+set search_path to counts, public
+
+statement INSERT 0 1
+insert into drawn_here (v) values (1)
+
+statement SET
+set search_path to public
+
+query
+select (select id from drawn_here), (select id from counts.drawn_there)
+----
+1|100
+
+statement ALTER SCHEMA
+alter schema counts rename to counted_in
+
+statement INSERT 0 1
+insert into counted_in.drawn_there (v) values (2)
+
+query
+select id from counted_in.drawn_there order by id
+----
+100
+101

@@ -322,3 +322,114 @@ truncate even
 
 statement DROP TABLE
 drop table pg_temp.even
+
+# Tables that refer to each other are emptied together, behind the deferred constraints.
+
+statement CREATE TABLE
+create temp table parent (id int primary key) on commit delete rows
+
+statement error 0A000
+create temp table lasting (p int references parent)
+----
+unsupported ON COMMIT and foreign key combination
+DETAIL: Table "lasting" references "parent", but they do not have the same ON COMMIT setting.
+
+statement CREATE TABLE
+create temp table kin (p int references parent deferrable initially deferred) on commit delete rows
+
+statement BEGIN
+begin
+
+statement INSERT 0 1
+insert into parent values (1)
+
+statement INSERT 0 1
+insert into kin values (1)
+
+statement COMMIT
+commit
+
+query
+select (select count(*) from parent), (select count(*) from kin)
+----
+0|0
+
+statement error 23503
+insert into kin values (2)
+
+statement BEGIN
+begin
+
+statement INSERT 0 1
+insert into kin values (2)
+
+statement error 23503
+commit
+
+statement INSERT 0 1
+insert into parent values (1)
+
+# A view of a temporary view is temporary, and a commit drops it with what it reads.
+
+statement CREATE VIEW
+create temp view tv as select 1 as a
+
+statement CREATE VIEW
+create view pv as select * from tv
+
+query
+select relname, relpersistence from pg_class where relname in ('tv', 'pv') order by 1
+----
+pv|t
+tv|t
+
+statement CREATE VIEW
+create view lasting_view as select id from public.t
+
+statement BEGIN
+begin
+
+statement CREATE TABLE
+create temp table short (id int) on commit drop
+
+statement CREATE VIEW
+create view of_short as select id from short
+
+statement COMMIT
+commit
+
+query
+select relname from pg_class where relname in ('tv', 'pv', 'of_short', 'lasting_view') order by 1
+----
+lasting_view
+pv
+tv
+
+statement DISCARD TEMP
+discard temp
+
+query
+select relname from pg_class where relname in ('tv', 'pv', 'lasting_view') order by 1
+----
+lasting_view
+
+# A default of a table that stays names no sequence that does not.
+
+statement CREATE SEQUENCE
+create temp sequence passing
+
+statement error 42P16
+create table drawn (id int default nextval('passing'))
+----
+a default of a permanent table cannot use the temporary sequence "passing"
+
+statement CREATE TABLE
+create temp table drawn (id int default nextval('passing'), v int)
+
+statement INSERT 0 1
+insert into drawn (v) values (1)
+
+query
+select id from drawn
+----
+1

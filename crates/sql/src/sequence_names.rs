@@ -1,0 +1,116 @@
+//! Names of sequences in the texts of defaults.
+//!
+//! A default is computed in whatever session inserts a row, and of programs without one. So its text says the schema of each
+//! sequence that it names, unless that is `public`: a name without a schema means that of `public`, whatever the path of the
+//! session is.
+
+use crate::error::{SqlError, code};
+use crate::names::quoted;
+use crate::path::{PUBLIC, SearchPath, is_temporary, name_in, schema_of, written};
+use crate::relation::{kind, object};
+use crate::source::Source;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
+/// The functions whose first argument is a sequence's name.
+const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
+
+/// A text with other names of sequences, where there is another one.
+///
+/// # Errors
+/// Those of `other`.
+pub(crate) fn renamed(
+    text: &str,
+    mut other: impl FnMut(&str) -> Result<Option<String>, SqlError>,
+) -> Result<String, SqlError> {
+    // Most defaults name none.
+    if !text.to_ascii_lowercase().contains("val") {
+        return Ok(text.to_string());
+    }
+    let tokenizer = Tokenizer::new(&PostgreSqlDialect {}, text);
+    let Ok(mut tokens) = tokenizer.with_unescape(false).tokenize() else {
+        return Ok(text.to_string());
+    };
+    let (mut is_function, mut is_first) = (false, false);
+    for token in &mut tokens {
+        match token {
+            Token::Whitespace(_) => {}
+            Token::LParen => is_first |= std::mem::take(&mut is_function),
+            Token::SingleQuotedString(name) if is_first => {
+                if let Some(other) = other(&name.replace("''", "'"))? {
+                    *name = other.replace('\'', "''");
+                }
+                is_first = false;
+            }
+            Token::Word(word) => {
+                let called = word.value.to_ascii_lowercase();
+                is_function = FUNCTIONS.contains(&&*called);
+                is_first = false;
+            }
+            _ => (is_function, is_first) = (false, false),
+        }
+    }
+    Ok(tokens.iter().map(Token::to_string).collect())
+}
+
+/// A new default's text, with the schemas of sequences where they are not `public`.
+///
+/// # Errors
+/// `42602` for what is no name; `42P16` if a default of a lasting table names a temporary sequence.
+pub(crate) fn with_schemas(
+    source: &dyn Source,
+    path: &SearchPath,
+    table: &str,
+    text: &str,
+) -> Result<String, SqlError> {
+    let is_there = |name: &str| object(source, kind::SEQUENCE, name).is_ok_and(|it| it.is_some());
+    renamed(text, |name| {
+        let Some(found) = path.find_in(name, is_there)? else {
+            return Ok(None);
+        };
+        if is_temporary(schema_of(&found)) && !is_temporary(schema_of(table)) {
+            return Err(SqlError::new(
+                code::INVALID_TABLE_DEFINITION,
+                format!(
+                    "a default of a permanent table cannot use the temporary sequence \"{name}\""
+                ),
+            ));
+        }
+        Ok(Some(written(&found)))
+    })
+}
+
+/// A stored default's text, in which every sequence has a schema.
+///
+/// # Errors
+/// None.
+pub(crate) fn with_public(text: &str) -> Result<String, SqlError> {
+    renamed(text, |name| {
+        Ok(match name_in(name) {
+            Ok((None, name)) => Some(format!("{PUBLIC}.{}", quoted(&name))),
+            _ => None,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_public;
+
+    #[test]
+    fn sequences_without_a_schema_are_of_public() {
+        for (text, with_schema) in [
+            ("nextval('s')", "nextval('public.s')"),
+            (
+                "1 + NEXTVAL ('s'::regclass) * 2",
+                "1 + NEXTVAL ('public.s'::regclass) * 2",
+            ),
+            ("nextval('app.s') || 'it''s'", "nextval('app.s') || 'it''s'"),
+            ("nextval('\"it''s\"')", "nextval('public.\"it''s\"')"),
+            ("lower('nextval') || 'x'", "lower('nextval') || 'x'"),
+            ("nextval(lower('S'))", "nextval(lower('S'))"),
+        ] {
+            assert_eq!(with_public(text).unwrap(), with_schema);
+        }
+    }
+}
