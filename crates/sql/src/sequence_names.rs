@@ -31,7 +31,7 @@ pub(crate) fn renamed(
     let Ok(mut tokens) = tokenizer.with_unescape(false).tokenize() else {
         return Ok(text.to_string());
     };
-    let (mut is_function, mut is_first) = (false, false);
+    let (mut is_function, mut is_first, mut is_other) = (false, false, false);
     for token in &mut tokens {
         match token {
             Token::Whitespace(_) => {}
@@ -39,6 +39,7 @@ pub(crate) fn renamed(
             Token::SingleQuotedString(name) if is_first => {
                 if let Some(other) = other(&name.replace("''", "'"))? {
                     *name = other.replace('\'', "''");
+                    is_other = true;
                 }
                 is_first = false;
             }
@@ -50,7 +51,10 @@ pub(crate) fn renamed(
             _ => (is_function, is_first) = (false, false),
         }
     }
-    Ok(tokens.iter().map(Token::to_string).collect())
+    Ok(match is_other {
+        true => tokens.iter().map(Token::to_string).collect(),
+        false => text.to_string(),
+    })
 }
 
 /// A new default's text, with the schemas of sequences where they are not `public`.

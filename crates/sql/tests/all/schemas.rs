@@ -423,7 +423,8 @@ fn a_table_with_a_point_that_is_older_than_schemas_is_found_by_its_whole_name() 
         let columns = Schema::new().column("id", Type::I32).column("x", Type::I32);
         columns.primary_key(["id"])
     };
-    tables.create_table("a.b", schema()).unwrap();
+    let indexed = schema().index("a.b_x_idx", ["x"]);
+    tables.create_table("a.b", indexed).unwrap();
     // It is no session's, though it looks so.
     tables.create_table("pg_temp_x.y", schema()).unwrap();
     tables.create_table("pg_temp_7.y", schema()).unwrap();
@@ -446,6 +447,7 @@ fn a_table_with_a_point_that_is_older_than_schemas_is_found_by_its_whole_name() 
         "select 'public.\"a.b\"'::regclass::oid = '\"a.b\"'::regclass",
     );
     assert_eq!(there, ["t"]);
+    run(&mut session, "drop index a.\"a.b_x_idx\"").unwrap();
     run(&mut session, "delete from \"a.b\" where \"a.b\".x = 2").unwrap();
     drop(session);
     let tables = fresh.database.tables().unwrap().clone();
