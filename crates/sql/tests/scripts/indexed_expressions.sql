@@ -212,7 +212,12 @@ INSERT INTO quoted VALUES (2, 'its') ON CONFLICT ( /* one's */ replace("a""b", '
 
 query
 INSERT INTO quoted VALUES (3, E'is''') ON CONFLICT (replace("a""b",
-  E'\'', '')) DO UPDATE SET "a""b" = 'é' RETURNING id; INSERT INTO quoted VALUES (4, 'é') ON CONFLICT (replace("a""b", '''', '')) DO NOTHING RETURNING id
+  E'\'', '')) DO UPDATE SET "a""b" = 'é' RETURNING id
+----
+1
+
+query
+INSERT INTO quoted VALUES (5, 'ö'); INSERT INTO quoted VALUES (4, 'é') ON CONFLICT (replace("a""b", '''', '')) DO UPDATE SET "a""b" = 'e' RETURNING id
 ----
 1
 
