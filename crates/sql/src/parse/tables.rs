@@ -3,7 +3,7 @@
 //! written as `CREATE TABLE … AS`.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{Expr, ObjectName, Query, SelectInto, SetExpr, Statement};
+use sqlparser::ast::{Expr, ObjectName, SelectInto, SetExpr, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
@@ -220,31 +220,28 @@ fn quoted(name: &str) -> Token {
 }
 
 /// `SELECT … INTO t` as `CREATE TABLE t AS SELECT …`; other statements as they are.
-pub(super) fn without_into(statement: Statement) -> Statement {
-    let into = match &statement {
-        Statement::Query(query) => match &*query.body {
-            SetExpr::Select(select) => select.into.as_ref().and_then(target),
-            _ => None,
-        },
-        _ => None,
-    };
-    let (Some((name, temporary)), Statement::Query(query)) = (into, statement.clone()) else {
+pub(super) fn without_into(mut statement: Statement) -> Statement {
+    // Trees may be too deep for a copy.
+    let Statement::Query(query) = &mut statement else {
         return statement;
     };
-    let Query { body, .. } = *query.clone();
-    let SetExpr::Select(mut select) = *body else {
+    let SetExpr::Select(select) = &mut *query.body else {
+        return statement;
+    };
+    let Some((name, temporary)) = select.into.as_ref().and_then(target) else {
         return statement;
     };
     select.into = None;
-    let query = Query {
-        body: Box::new(SetExpr::Select(select)),
-        ..*query
-    };
-    let create = CreateTableBuilder::new(name)
-        .temporary(temporary)
-        .query(Some(Box::new(query)))
-        .build();
-    Statement::CreateTable(create)
+    match statement {
+        Statement::Query(query) => {
+            let create = CreateTableBuilder::new(name)
+                .temporary(temporary)
+                .query(Some(query))
+                .build();
+            Statement::CreateTable(create)
+        }
+        other => other,
+    }
 }
 
 /// The table of `INTO`, and whether it is temporary; none for what other systems have.
