@@ -461,6 +461,9 @@ impl DiskFile for LateFile {
     fn preallocate(&self, _: u64) -> Result<(), DiskError> {
         unreachable!("it is only read")
     }
+    fn allocate(&self, _: u64) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
     fn display_name(&self) -> String {
         self.file.display_name()
     }
