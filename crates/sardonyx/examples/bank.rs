@@ -1,7 +1,7 @@
 //! A small bank: transfers that hold together, a statement of account, and a restart.
 //!
 //! ```text
-//! cargo run --example bank [DIRECTORY]
+//! cargo run -p sardonyx --example bank [DIRECTORY]
 //! ```
 //!
 //! Run it twice on the same directory: the second run goes on where the first ended.

@@ -2,7 +2,7 @@
 //! tickets, and what a panicking transaction did is undone.
 //!
 //! ```text
-//! cargo run --example inventory
+//! cargo run -p sardonyx --example inventory
 //! ```
 
 use sardonyx::{Durability, Error, Field, Table, Tables, Ticket, field, record};

@@ -2,7 +2,7 @@
 //! article at once, and none of them waits for another's customer to make up his mind.
 //!
 //! ```text
-//! cargo run --example shop
+//! cargo run -p sardonyx --example shop
 //! ```
 
 use sardonyx::operations::Stop;
