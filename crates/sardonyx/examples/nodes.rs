@@ -2,7 +2,7 @@
 //! database, and each is told of its transactions when they are on stable storage.
 //!
 //! ```text
-//! cargo run --release --features nodes --example nodes [DIRECTORY [PROCESSES]]
+//! cargo run --release -p sardonyx --features nodes --example nodes [DIRECTORY [PROCESSES]]
 //! ```
 //!
 //! Run it twice on the same directory: the second run goes on where the first ended. Kill one of the processes: the
