@@ -87,7 +87,7 @@ impl SearchPath {
     }
 
     /// The schemas in which a name is looked up, those that are there. A path need not name that of temporary tables.
-    fn looked_in<'p>(&'p self) -> impl Iterator<Item = &'p str> {
+    fn looked_in(&self) -> impl Iterator<Item = &str> {
         let named = self.schemas.iter().map(|schema| self.said(schema));
         let own = self.temporary.as_deref();
         let own = own.filter(|own| !self.schemas.iter().any(|name| self.said(name) == *own));

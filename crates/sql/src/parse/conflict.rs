@@ -45,7 +45,7 @@ impl<'t> Reading<'t> {
     /// The text from a place to another one.
     fn between(&mut self, begins: Location, ends: Location) -> &'t str {
         let (begins, ends) = (self.byte(begins), self.byte(ends));
-        &self.text[begins..ends]
+        self.text.get(begins..ends).unwrap_or_default()
     }
 }
 
@@ -116,7 +116,7 @@ fn add_element(
 ) {
     let mut parts = element.iter().filter(|token| !is_space(token));
     let first = parts.next();
-    let last = parts.last();
+    let last = parts.next_back();
     let is_name = matches!(first.map(|token| &token.token), Some(Token::Word(_)) | None);
     let (Some(first), true) = (first, !is_name || last.is_some()) else {
         written.extend(element);

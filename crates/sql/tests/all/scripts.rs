@@ -170,7 +170,8 @@ fn with_script(name: &str, run: impl FnOnce(&Script<'_>)) {
 /// Scripts whose statements nodes refuse, or answer otherwise.
 #[cfg(feature = "nodes")]
 const NOT_ON_NODES: &[&str] = &[
-    "types_changed.sql",
+    // Nodes do not say how many rows their tables have, so joins have the order of the statement.
+    "joins.sql",
     // Sequences, serial and identity columns.
     "comments.sql",
     "identities.sql",
@@ -187,6 +188,7 @@ const NOT_ON_NODES: &[&str] = &[
     "sqlalchemy.sql",
     "tables_of_queries.sql",
     "temporary.sql",
+    "types_changed.sql",
     "volatile.sql",
     // A transaction that has only read has no snapshot there: another's commit ends it.
     "transactions.sql",
@@ -198,15 +200,19 @@ const NOT_ON_NODES: &[&str] = &[
 fn scripts_on_two_nodes() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let entries = std::fs::read_dir(directory).expect("there are scripts");
-    let mut ran = 0;
+    let (mut ran, mut failed) = (0, Vec::new());
     for entry in entries {
         let name = entry.expect("an entry").file_name();
         let name = name.to_str().expect("UTF-8");
         if !NOT_ON_NODES.contains(&name) {
-            with_script(name, |script| script.run_on(Fresh::on_nodes()));
+            let run = || with_script(name, |script| script.run_on(Fresh::on_nodes()));
+            if std::panic::catch_unwind(run).is_err() {
+                failed.push(name.to_string());
+            }
             ran += 1;
         }
     }
+    assert!(failed.is_empty(), "{failed:?}");
     assert!(ran > 35, "{ran}");
 }
 
