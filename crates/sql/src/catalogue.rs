@@ -2,8 +2,8 @@
 
 use crate::error::SqlError;
 use crate::expression::{Catalogue, Environment};
-use crate::path::SearchPath;
 use crate::plan::views::columns_of;
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition};
 use crate::virtual_tables;

@@ -9,13 +9,14 @@ mod comments;
 
 use crate::define::check_schema_name;
 use crate::error::SqlError;
-use crate::indexed::shown_generated;
+use crate::index_names::shown_generated;
 use crate::names::quoted;
 use crate::parse::ProcedureDefinition;
-use crate::path::{is_temporary, local, schema_of, schemas, written};
+use crate::path::{is_temporary, local, schema_of, written};
 use crate::plan::views::{names_read, query_width};
 use crate::relation::{DefaultValue, Relation, RelationColumn, kind, objects, parsed};
-use crate::sequences::Sequence;
+use crate::schemas::schemas;
+use crate::sequences::{Sequence, options_of};
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use crate::views::{ViewDefinition, views};
@@ -361,36 +362,6 @@ fn position_of(sequence: &Sequence) -> Option<(i64, bool)> {
         false => sequence.minimum,
     };
     Some(next.map_or((last, true), |next| (next, false)))
-}
-
-/// The options of a sequence that differ from what they are without being said.
-pub(crate) fn options_of(sequence: &Sequence) -> String {
-    let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
-    let (minimum, maximum) = match sequence.increment > 0 {
-        true => (1, highest),
-        false => (lowest, -1),
-    };
-    let mut options = String::new();
-    if sequence.increment != 1 {
-        let _ = write!(options, " INCREMENT BY {}", sequence.increment);
-    }
-    if sequence.minimum != minimum {
-        let _ = write!(options, " MINVALUE {}", sequence.minimum);
-    }
-    if sequence.maximum != maximum {
-        let _ = write!(options, " MAXVALUE {}", sequence.maximum);
-    }
-    let first = match sequence.increment > 0 {
-        true => sequence.minimum,
-        false => sequence.maximum,
-    };
-    if sequence.start != first {
-        let _ = write!(options, " START WITH {}", sequence.start);
-    }
-    if sequence.cycles {
-        options.push_str(" CYCLE");
-    }
-    options
 }
 
 /// A value as a literal of its column's type.

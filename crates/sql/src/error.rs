@@ -3,9 +3,9 @@
 //!
 //! What the engine refuses becomes the code that PostgreSQL has for it; its text stays the engine's own.
 
-use crate::indexed::KeyName;
 use crate::names::{is_full_match, reference_of_full_match};
 use crate::path::{local, shown, split};
+use crate::types::SqlType;
 use sardonyx::Error;
 use sardonyx::errors::RowError;
 use sardonyx::schema::{Limit, SchemaError, Value};
@@ -552,4 +552,11 @@ pub(crate) fn not_null(table: &str, column: &str) -> SqlError {
     )
     .of_table(table)
     .of_column(column)
+}
+
+/// A column of a key, as errors name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeyName {
+    pub name: String,
+    pub kind: SqlType,
 }

@@ -5,49 +5,19 @@
 //! neither column: here is what they stand for.
 
 use crate::error::{SqlError, code};
-use crate::expression::Use;
 use crate::expression::{
-    Environment, Expr, NamedColumn, declared_expression, shown_check, stored_check,
-    stored_expression,
+    Environment, Expr, NamedColumn, Use, declared_expression, stored_check, stored_expression,
 };
-use crate::parse::parse_expression;
+use crate::index_names::{generated, is_where, spec_of, unwrapped};
 use crate::plan::choice::parts_of;
-use crate::plan::output::name_of_expression;
 use crate::relation::Relation;
 use crate::rows::Values;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::arithmetic::without_zeros;
 use crate::values::cast::stored;
-use sardonyx::schema::{Declared, IndexDefinition, KeyPart, Schema, Value};
+use sardonyx::schema::{Declared, Schema, Value};
 use sardonyx_rows::condition::SqlCheck;
 use sqlparser::ast::Expr as Tree;
-use std::collections::BTreeSet;
-
-/// Around the condition of a partial index, in the expression of its column.
-const WHERE: (&str, &str) = ("CASE WHEN ", " THEN true END");
-
-/// A column of a key, as errors name it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct KeyName {
-    pub name: String,
-    pub kind: SqlType,
-}
-
-/// The expression of the column of a partial index.
-pub(crate) fn wrapped(condition: SqlCheck) -> SqlCheck {
-    SqlCheck {
-        text: format!("{}{}{}", WHERE.0, condition.text, WHERE.1),
-        ..condition
-    }
-}
-
-/// The condition in that expression.
-fn unwrapped(text: &str) -> &str {
-    let inner = text.strip_prefix(WHERE.0);
-    inner
-        .and_then(|inner| inner.strip_suffix(WHERE.1))
-        .unwrap_or(text)
-}
 
 /// The columns of a table as its expressions may name them.
 pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
@@ -57,108 +27,6 @@ pub(crate) fn named_columns(relation: &Relation) -> Vec<NamedColumn<'_>> {
         spec: column.spec,
     });
     columns.collect()
-}
-
-/// The declared type of a generated column.
-///
-/// # Errors
-/// `XX001` if SQL has no such type.
-pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
-    let kind = SqlType::from_oid(declared.kind).ok_or_else(|| {
-        let message = format!("type {} of a generated column is not known", declared.kind);
-        SqlError::new(code::DATA_CORRUPTED, message)
-    })?;
-    let modifier = declared.modifier;
-    Ok(TypeSpec { kind, modifier })
-}
-
-/// The expression of a generated column, as it stands in the schema.
-fn generated(schema: &Schema, column: usize) -> Option<(&Declared, SqlCheck)> {
-    let declared = schema.declared(column)?;
-    let expression = SqlCheck::parse(declared.generated()?).ok()??;
-    Some((declared, expression))
-}
-
-/// True if a column tells of which rows a partial index has entries.
-fn is_where(schema: &Schema, column: usize) -> bool {
-    let name = schema.columns.get(column).map(|column| &column.name);
-    schema.is_index_column(column)
-        && name.is_some_and(|name| name.starts_with(sardonyx::schema::INDEX_WHERE))
-}
-
-/// The columns of an index's key as SQL has them: without the one that tells where a partial index has entries.
-pub(crate) fn seen_key<'i>(
-    schema: &'i Schema,
-    index: &'i IndexDefinition,
-) -> impl Iterator<Item = &'i KeyPart> {
-    index
-        .key
-        .iter()
-        .filter(|part| !is_where(schema, part.column))
-}
-
-/// The expression of an index's column as people read it, as SQL writes it in the index; `None` for columns of the table.
-pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
-    let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
-    let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
-    Some(if is_call { text } else { format!("({text})") })
-}
-
-/// The expression of a generated column as people read it.
-pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
-    let text = schema.declared(column)?.generated()?;
-    Some(shown_check(text, schema))
-}
-
-/// The name and the type of an expression of an index, as the catalogue has its columns.
-pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(String, TypeSpec)> {
-    let (declared, _) = generated(schema, column)?;
-    let tree = parse_expression(&shown_generated(schema, column)?).ok()?;
-    let name = name_of_expression(&tree).unwrap_or_else(|| "expr".into());
-    Some((name, spec_of(declared).ok()?))
-}
-
-/// The condition of a partial index as people read it.
-pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
-    let first = index.key.first().filter(|_| schema.is_partial(index))?;
-    let text = shown_generated(schema, first.column)?;
-    Some(unwrapped(&text).to_string())
-}
-
-/// The name of an index's column in errors; `None` of the one that is not seen.
-pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
-    if let Some(column) = relation.numbered_column(column) {
-        return Some(KeyName {
-            name: column.name.clone(),
-            kind: column.spec.kind,
-        });
-    }
-    let schema = &relation.schema;
-    if is_where(schema, column) {
-        return None;
-    }
-    Some(KeyName {
-        name: shown_expression(schema, column)?,
-        kind: generated(schema, column)
-            .and_then(|(declared, _)| SqlType::from_oid(declared.kind))?,
-    })
-}
-
-/// The names of an index's columns in errors.
-pub(crate) fn key_names(relation: &Relation, index: &IndexDefinition) -> Vec<Option<KeyName>> {
-    let key = index.key.iter();
-    key.map(|part| key_name(relation, part.column)).collect()
-}
-
-/// The columns whose values change with some: themselves, and what is generated of them.
-pub(crate) fn changed_with(schema: &Schema, set: impl Iterator<Item = usize>) -> BTreeSet<usize> {
-    let mut changed: BTreeSet<usize> = set.collect();
-    let mut rest: Vec<usize> = changed.iter().copied().collect();
-    while let Some(column) = rest.pop() {
-        let more = schema.generated_of(column);
-        rest.extend(more.filter(|column| changed.insert(*column)));
-    }
-    changed
 }
 
 /// A generated column, compiled.

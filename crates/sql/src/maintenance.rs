@@ -3,12 +3,13 @@
 //! They change nothing, since rows have no dead versions and plans no statistics. What they name must be there.
 
 use crate::class::Special;
-use crate::define::index_named;
 use crate::error::{SqlError, code};
 use crate::names::name_of;
 use crate::parse::{parser_of, syntax};
-use crate::path::{SearchPath, has_schema, is_of_catalogue, local, unknown_schema};
-use crate::relation::Relation;
+use crate::path::{is_of_catalogue, local, unknown_schema};
+use crate::relation::{Relation, index_named};
+use crate::schemas::has_schema;
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::views::view_named;
 use sqlparser::ast::ObjectName;

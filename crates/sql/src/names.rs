@@ -1,9 +1,10 @@
 //! Names as SQL has them: folded to lower case unless they are quoted.
 
 use crate::error::{SqlError, code};
-use crate::path::PUBLIC;
-use crate::relation::kind;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+/// The schema of names that say none.
+pub(crate) const PUBLIC: &str = "public";
 
 /// The name that a word says.
 pub(crate) fn name_of(word: &Ident) -> String {
@@ -145,18 +146,10 @@ pub(crate) fn reference_of_full_match(condition: &str) -> Option<&str> {
 }
 
 /// The names of the comments of the schema `public` and the database.
-const COMMENT_OF_PUBLIC: &str = "schema";
+pub(crate) const COMMENT_OF_PUBLIC: &str = "schema";
 
 /// See [`COMMENT_OF_PUBLIC`].
 pub(crate) const COMMENT_OF_DATABASE: &str = "database";
-
-/// The name of the comment of a schema.
-pub(crate) fn comment_of_schema(schema: &str) -> String {
-    match schema == PUBLIC {
-        true => COMMENT_OF_PUBLIC.to_string(),
-        false => comment_name(kind::SCHEMA, schema, None),
-    }
-}
 
 /// The name of the comment of a view, of a column of one, or of a sequence.
 pub(crate) fn comment_name(of: &str, name: &str, column: Option<&str>) -> String {

@@ -8,35 +8,19 @@
 //! A schema is an object of its own ([`kind::SCHEMA`]), so that it may be empty. One that has none is there as long as a
 //! table is in it.
 
-use crate::define::index_named;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, parts_of, quoted};
-use crate::relation::{is_own, kind, object, objects, parsed};
-use crate::source::Source;
-use sardonyx_storage::catalogue::Kind;
-use serde::{Deserialize, Serialize};
 use sqlparser::ast::ObjectName;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
-use std::collections::BTreeSet;
 
-pub(crate) use crate::search_path::SearchPath;
-
-/// The schema of names that say none.
-pub(crate) const PUBLIC: &str = "public";
+pub(crate) use crate::names::PUBLIC;
 /// The name of the session's temporary schema, in a statement.
 pub(crate) const TEMPORARY: &str = "pg_temp";
 /// Schemas of the catalogue's tables.
 pub(crate) const OF_CATALOGUE: [&str; 2] = ["pg_catalog", "information_schema"];
 /// What begins the name of something that is nowhere: no kept name begins so.
 pub(crate) const NOWHERE: char = '.';
-
-/// A schema as it is stored.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct SchemaObject {
-    /// Which it is in the catalogue.
-    pub number: u32,
-}
 
 /// The name under which the database keeps something of a schema.
 pub(crate) fn kept(schema: &str, name: &str) -> String {
@@ -113,61 +97,6 @@ pub(crate) fn unknown_schema(name: &str) -> SqlError {
         code::UNKNOWN_SCHEMA,
         format!("schema \"{name}\" does not exist"),
     )
-}
-
-/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
-/// them.
-///
-/// # Errors
-/// What cannot be read.
-pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>, SqlError> {
-    let mut found = Vec::new();
-    let mut named = BTreeSet::new();
-    for (name, body) in objects(source, kind::SCHEMA)? {
-        let schema: SchemaObject = parsed(&body)?;
-        named.insert(name.clone());
-        found.push((name, Some(schema.number)));
-    }
-    for definition in source.definitions() {
-        let schema = schema_of(&definition.name);
-        let is_table = matches!(definition.kind, Kind::Table { .. });
-        let is_new =
-            is_table && !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
-        if is_new {
-            named.insert(schema.to_string());
-            found.push((schema.to_string(), None));
-        }
-    }
-    Ok(found)
-}
-
-/// Whether there is a schema of a name for tables of users.
-///
-/// # Errors
-/// What cannot be read.
-pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlError> {
-    let is_in = |kept: &str| {
-        let rest = kept.strip_prefix(name);
-        rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
-    };
-    let mut definitions = source.definitions().iter();
-    Ok(name == PUBLIC
-        || definitions.any(|definition| {
-            let is_table = matches!(definition.kind, Kind::Table { .. });
-            is_table && is_in(&definition.name) && !is_own(&definition.name)
-        })
-        || object(source, kind::SCHEMA, name)?.is_some())
-}
-
-/// Whether there is a table, view, sequence or index that is kept under a name.
-///
-/// # Errors
-/// What cannot be read.
-pub(crate) fn is_there(source: &dyn Source, kept: &str) -> Result<bool, SqlError> {
-    Ok(source.table_named(kept).is_some()
-        || object(source, kind::SEQUENCE, kept)?.is_some()
-        || object(source, kind::VIEW, kept)?.is_some()
-        || index_named(source, kept).is_some())
 }
 
 /// A name in a text, with its schema if it says one: parts are in quotes, or folded.

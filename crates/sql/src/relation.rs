@@ -6,9 +6,10 @@
 
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::path::{local, schema_of};
+use crate::names::{COMMENT_OF_PUBLIC, comment_name};
+use crate::on_commit::OnCommit;
+use crate::path::{PUBLIC, local, schema_of, split};
 use crate::source::Source;
-use crate::temporary::OnCommit;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::stored;
 use sardonyx::schema::{DeclaredDefault, Schema, Type, Value, ValueRef};
@@ -501,5 +502,33 @@ impl StoredColumn {
     /// The engine's type, where SQL has none with all of its values: those are told as they are.
     pub(crate) fn beyond_sql(&self) -> Option<Type> {
         matches!(self.stored, Type::U64 | Type::I128 | Type::U128).then_some(self.stored)
+    }
+}
+
+/// The table that has an index of a name, and whether it is the primary key's.
+pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
+    let definitions = source.definitions().iter().enumerate();
+    let (of, name) = split(name);
+    let mut tables = definitions
+        .filter(|(_, definition)| !is_own(&definition.name) && schema_of(&definition.name) == of);
+    tables.find_map(|(number, definition)| {
+        let schema = source.schema(number as u16)?;
+        if schema.indexes.iter().any(|index| index.name == name) {
+            return Some((number as u16, false));
+        }
+        if name.strip_suffix("_pkey") != Some(local(&definition.name)) {
+            return None;
+        }
+        let relation = Relation::numbered(source, number as u16).ok()?;
+        let is_primary = relation.primary_constraint().as_deref() == Some(name);
+        is_primary.then_some((number as u16, true))
+    })
+}
+
+/// The name of the comment of a schema.
+pub(crate) fn comment_of_schema(schema: &str) -> String {
+    match schema == PUBLIC {
+        true => COMMENT_OF_PUBLIC.to_string(),
+        false => comment_name(kind::SCHEMA, schema, None),
     }
 }

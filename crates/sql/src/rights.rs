@@ -9,7 +9,8 @@
 //! [`Planning::relation`]: crate::plan::planning::Planning::relation
 
 use crate::error::{SqlError, code};
-use crate::path::{SearchPath, schema_of, shown};
+use crate::path::{schema_of, shown};
+use crate::search_path::SearchPath;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -3,9 +3,10 @@
 use crate::error::{SqlError, code};
 use crate::names::{qualified, quoted};
 use crate::path::{
-    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, has_schema, is_of_catalogue, is_temporary, is_there,
-    kept, local, name_in, schema_of, unknown_schema, written_whole,
+    NOWHERE, OF_CATALOGUE, PUBLIC, TEMPORARY, is_of_catalogue, is_temporary, kept, local, name_in,
+    schema_of, unknown_schema, written_whole,
 };
+use crate::schemas::{has_schema, is_there};
 use crate::source::Source;
 use sqlparser::ast::ObjectName;
 use std::sync::Arc;

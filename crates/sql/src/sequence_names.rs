@@ -6,8 +6,9 @@
 
 use crate::error::{SqlError, code};
 use crate::names::quoted;
-use crate::path::{PUBLIC, SearchPath, is_temporary, name_in, schema_of, written};
+use crate::path::{PUBLIC, is_temporary, name_in, schema_of, written};
 use crate::relation::{kind, object};
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};

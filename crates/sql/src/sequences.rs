@@ -23,6 +23,7 @@ use sardonyx_base::memory::{Budget, Share};
 use sardonyx_rows::constraints::Objects;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -394,4 +395,34 @@ impl Draws {
             })?;
         self.note(name, draw, is_again)
     }
+}
+
+/// The options of a sequence that differ from what they are without being said.
+pub(crate) fn options_of(sequence: &Sequence) -> String {
+    let (lowest, highest) = Sequence::range_of(sequence.kind()).unwrap_or((i64::MIN, i64::MAX));
+    let (minimum, maximum) = match sequence.increment > 0 {
+        true => (1, highest),
+        false => (lowest, -1),
+    };
+    let mut options = String::new();
+    if sequence.increment != 1 {
+        let _ = write!(options, " INCREMENT BY {}", sequence.increment);
+    }
+    if sequence.minimum != minimum {
+        let _ = write!(options, " MINVALUE {}", sequence.minimum);
+    }
+    if sequence.maximum != maximum {
+        let _ = write!(options, " MAXVALUE {}", sequence.maximum);
+    }
+    let first = match sequence.increment > 0 {
+        true => sequence.minimum,
+        false => sequence.maximum,
+    };
+    if sequence.start != first {
+        let _ = write!(options, " START WITH {}", sequence.start);
+    }
+    if sequence.cycles {
+        options.push_str(" CYCLE");
+    }
+    options
 }

@@ -6,7 +6,7 @@ mod values;
 
 use crate::error::{SqlError, code};
 use crate::parse::SetConstraints;
-use crate::path::SearchPath;
+use crate::search_path::SearchPath;
 pub(crate) use constraints::ConstraintModes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

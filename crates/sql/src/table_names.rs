@@ -2,7 +2,8 @@
 
 use crate::error::SqlError;
 use crate::names::quoted;
-use crate::path::{SearchPath, kept, local, written_whole};
+use crate::path::{kept, local, written_whole};
+use crate::search_path::SearchPath;
 use std::collections::HashMap;
 
 /// The numbers of relations, by the names under which they are kept, and back.

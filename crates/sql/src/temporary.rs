@@ -11,36 +11,16 @@ use crate::database::Database;
 use crate::define::{drop_broken, drop_kept, drop_schema, empty};
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::path::{is_temporary, number_of_temporary, schemas};
+use crate::on_commit::OnCommit;
+use crate::path::{is_temporary, number_of_temporary};
 use crate::relation::Relation;
 use crate::rights::Rights;
+use crate::schemas::schemas;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use crate::virtual_tables::relations;
 use crate::write_target::WriteTarget;
 use sardonyx::{Durability, Tables, Transaction};
-use serde::{Deserialize, Serialize};
-use sqlparser::ast;
-
-/// What a commit does to a temporary table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) enum OnCommit {
-    /// It has no rows behind a commit.
-    DeleteRows,
-    /// It is no more.
-    Drop,
-}
-
-impl OnCommit {
-    /// As a statement says it; rows are preserved where nothing is said.
-    pub fn of(said: Option<&ast::OnCommit>) -> Option<OnCommit> {
-        match said {
-            None | Some(ast::OnCommit::PreserveRows) => None,
-            Some(ast::OnCommit::DeleteRows) => Some(OnCommit::DeleteRows),
-            Some(ast::OnCommit::Drop) => Some(OnCommit::Drop),
-        }
-    }
-}
 
 /// The temporary tables of a schema to which a commit does something.
 fn ending(source: &dyn Source, schema: &str) -> Result<Vec<(Relation, OnCommit)>, SqlError> {
@@ -124,7 +104,7 @@ impl Database {
         let Some(tables) = self.tables() else {
             return Ok(());
         };
-        let is_there = |view: &sardonyx::View<'_>| Ok(crate::path::has_schema(view, schema));
+        let is_there = |view: &sardonyx::View<'_>| Ok(crate::schemas::has_schema(view, schema));
         if !tables.read(is_there)?? {
             return Ok(());
         }

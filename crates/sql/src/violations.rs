@@ -4,11 +4,9 @@
 //! by the tables' notes. So it is told in two steps: [`SqlError::from`] has what the engine says, and [`explained`] adds
 //! the rest once, where the statement ends.
 
-use crate::error::SqlError;
-use crate::error::Violation;
-use crate::indexed::{KeyName, key_name, key_names};
-use crate::relation::Relation;
-use crate::relation::StoredColumn;
+use crate::error::{KeyName, SqlError, Violation};
+use crate::index_names::{key_name, key_names};
+use crate::relation::{Relation, StoredColumn};
 use crate::source::Source;
 use crate::text::text_of;
 use sardonyx::schema::{ForeignKey, PRIMARY, Value, ValueRef};

@@ -26,7 +26,8 @@ pub(crate) use views::{view_numbers, view_text};
 
 use crate::error::SqlError;
 use crate::expression::{Environment, ScopeColumn, ScopeTable};
-use crate::path::{schema_of, schemas};
+use crate::path::schema_of;
+use crate::schemas::schemas;
 use crate::source::Source;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;

@@ -100,7 +100,6 @@ fn what_cannot_be_kept_ends_the_connection() {
     for (name, value, code) in [
         ("no_such_parameter", "1", "42704"),
         ("server_version", "9", "55P02"),
-        ("search_path", "tenant", "22023"),
         ("client_encoding", "LATIN1", "22023"),
         ("session_authorization", "root", "0A000"),
         ("replication", "database", "0A000"),

@@ -3,12 +3,14 @@
 use super::{Writing, owners};
 use crate::define::name_of_sequence;
 use crate::error::SqlError;
-use crate::names::{COMMENT_OF_DATABASE, comment_name, comment_of_schema, quoted};
-use crate::path::{PUBLIC, beside, is_temporary, local, schema_of, schemas, written};
+use crate::names::{COMMENT_OF_DATABASE, comment_name, quoted};
+use crate::path::{PUBLIC, beside, is_temporary, local, schema_of, written};
 use crate::plan::views::columns_of;
-use crate::relation::{Relation, kind, object};
+use crate::relation::{Relation, comment_of_schema, kind, object};
+use crate::schemas::schemas;
 use crate::source::Source;
 use crate::views::views;
+use std::collections::BTreeMap;
 
 impl Writing<'_> {
     /// The comments. That of the database is a remark, since the statement names the database, and this text makes one
@@ -34,14 +36,19 @@ impl Writing<'_> {
             }
         }
         let owned = owners(relations);
-        let sequences: Vec<String> = self.sequences.keys().cloned().collect();
-        for name in sequences {
+        // A column's sequence is made with its table, and gets the name that it then would.
+        let made_as = |name: &str| {
+            let made = owned.get(name);
+            made.map(|owner| beside(owner.0, &name_of_sequence(local(owner.0), owner.1)))
+        };
+        let sequences = self.sequences.keys().map(|name| {
+            let made = written(&made_as(name).unwrap_or_else(|| name.clone()));
+            (made, name.clone())
+        });
+        // In the order that they have when they are made again.
+        let sequences: BTreeMap<String, String> = sequences.collect();
+        for (made, name) in sequences {
             let text = stored(&comment_name(kind::SEQUENCE, &name, None))?;
-            // A column's sequence is made with its table, and gets the name that it then would.
-            let made = owned
-                .get(&*name)
-                .map(|owner| beside(owner.0, &name_of_sequence(local(owner.0), owner.1)));
-            let made = written(made.as_ref().unwrap_or(&name));
             self.comment(&name, &format!("SEQUENCE {made}"), text.as_ref());
         }
         let schemas = schemas(source)?.into_iter().map(|(name, _)| name);

@@ -5,21 +5,22 @@ use super::constraint::{
     add_constraint, allow_nulls, drop_constraint, no_constraint, note_not_null, notes_of_column,
 };
 use super::create::{add_sequence, check_new_name, constraint_of};
+use super::drop::not_a_table;
 use super::drop_column::drop_column;
 use super::generated::generated_column;
-use super::materialized::not_a_table;
+use super::options::skipped;
 use super::options::{check_storage, refuse};
 use super::retype::retype_column;
-use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code, not_null};
 use crate::expression::NamedColumn;
 use crate::indexed::named_columns;
 use crate::names::name_of;
-use crate::path::{SearchPath, beside, schema_name, shown};
+use crate::path::{beside, schema_name, shown};
 use crate::relation::Relation;
 use crate::result::{Complete, Tag};
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sardonyx::schema::Value;

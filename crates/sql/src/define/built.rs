@@ -7,9 +7,9 @@ use super::index::{IndexToMake, NewIndex, new_index};
 use super::rule::{Rule, rule_to_meet};
 use crate::define_target::DefineTarget;
 use crate::error::SqlError;
-use crate::indexed::key_names;
-use crate::path::SearchPath;
+use crate::index_names::key_names;
 use crate::relation::Relation;
+use crate::search_path::SearchPath;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Statement};
 
 /// Whether a statement is one whose work is to build an index, or to look at all rows of a table.

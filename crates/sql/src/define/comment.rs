@@ -6,13 +6,16 @@ use super::constraint::notes_of_column;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{COMMENT_OF_DATABASE, comment_name, comment_of_schema};
+use crate::names::{COMMENT_OF_DATABASE, comment_name};
 use crate::parse::comment::{Comment, Commented};
-use crate::path::{has_schema, local, unknown_schema};
+use crate::path::{local, unknown_schema};
 use crate::plan::views::columns_of;
-use crate::relation::{Relation, TableNotes, delete_object, kind, object, put_object};
+use crate::relation::{
+    Relation, TableNotes, comment_of_schema, delete_object, kind, object, put_object,
+};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
+use crate::schemas::has_schema;
 use crate::views::view_named;
 use sqlparser::ast::ObjectName;
 
@@ -103,7 +106,7 @@ pub(super) fn run(
         Commented::Index(name) => {
             let source = tx.view();
             let name = find(name)?;
-            let Some((number, _)) = super::drop::index_named(source, &name) else {
+            let Some((number, _)) = crate::relation::index_named(source, &name) else {
                 return Err(SqlError::unknown_table(&name));
             };
             let relation = Relation::numbered(source, number)?;

@@ -3,43 +3,24 @@
 use super::comment::forget;
 use super::constraint::drop_constraint;
 use super::index::forget_index;
-use super::materialized::{not_a_table, to_drop};
 use super::options::refuse;
-use super::skipped;
+use super::options::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::qualified;
-use crate::path::{
-    SearchPath, has_schema, is_of_catalogue, local, schema_of, split, unknown_schema, written,
+use crate::path::{is_of_catalogue, local, schema_of, shown, unknown_schema, written};
+use crate::relation::{
+    Relation, delete_object, index_named, kind, object, parsed, printed, put_object,
 };
-use crate::relation::{Relation, delete_object, is_own, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::{Access, Rights};
+use crate::schemas::has_schema;
+use crate::search_path::SearchPath;
 use crate::sequences::Sequence;
 use crate::source::Source;
 use sardonyx_rows::TableError;
 use sqlparser::ast::{CascadeOption, ObjectName, Truncate, TruncateIdentityOption};
-
-/// The table that has an index of a name, and whether it is the primary key's.
-pub(crate) fn index_named(source: &dyn Source, name: &str) -> Option<(u16, bool)> {
-    let definitions = source.definitions().iter().enumerate();
-    let (of, name) = split(name);
-    let mut tables = definitions
-        .filter(|(_, definition)| !is_own(&definition.name) && schema_of(&definition.name) == of);
-    tables.find_map(|(number, definition)| {
-        let schema = source.schema(number as u16)?;
-        if schema.indexes.iter().any(|index| index.name == name) {
-            return Some((number as u16, false));
-        }
-        if name.strip_suffix("_pkey") != Some(local(&definition.name)) {
-            return None;
-        }
-        let relation = Relation::numbered(source, number as u16).ok()?;
-        let is_primary = relation.primary_constraint().as_deref() == Some(name);
-        is_primary.then_some((number as u16, true))
-    })
-}
 
 /// `DROP TABLE` and `DROP MATERIALIZED VIEW`.
 ///
@@ -402,4 +383,52 @@ fn restart(tx: &mut dyn DefineTarget, name: &str) -> Result<(), SqlError> {
     let mut sequence: Sequence = parsed(&body)?;
     sequence.usable_to = sequence.start.into();
     put_object(tx, kind::SEQUENCE, name, &printed(&sequence)?)
+}
+
+/// That a relation is of another kind than a statement wants.
+pub(super) fn not_a_table(relation: &Relation) -> SqlError {
+    let text = format!("\"{}\" is not a table", relation.local());
+    SqlError::new(code::WRONG_OBJECT_TYPE, text)
+}
+
+/// The materialized view of a name, to be dropped; or the table, where one is wanted. None if there is none, and that may
+/// be so.
+///
+/// # Errors
+/// `42P01` if there is none; `42809` if it is of the other kind.
+pub(super) fn to_drop(
+    tx: &dyn DefineTarget,
+    name: &str,
+    (word, if_exists, is_materialized): (&'static str, bool, bool),
+    complete: &mut Complete,
+) -> Result<Option<Relation>, SqlError> {
+    let what = if is_materialized {
+        "materialized view"
+    } else {
+        "table"
+    };
+    let relation = match Relation::named(tx.view(), name) {
+        Ok(relation) => relation,
+        Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
+            let message = format!("{what} \"{}\" does not exist, skipping", local(name));
+            let notices = skipped(word, "00000", message).notices;
+            complete.notices.extend(notices);
+            return Ok(None);
+        }
+        Err(error) if error.code == code::UNKNOWN_TABLE && is_materialized => {
+            let message = format!("{what} \"{}\" does not exist", shown(name));
+            return Err(SqlError::new(code::UNKNOWN_TABLE, message));
+        }
+        Err(error) => return Err(error),
+    };
+    match (relation.notes.materialized.is_some(), is_materialized) {
+        (true, false) => Err(not_a_table(&relation)
+            .hint("Use DROP MATERIALIZED VIEW to remove a materialized view.")),
+        (false, true) => {
+            let text = format!("\"{}\" is not a materialized view", relation.local());
+            let error = SqlError::new(code::WRONG_OBJECT_TYPE, text);
+            Err(error.hint("Use DROP TABLE to remove a table."))
+        }
+        _ => Ok(Some(relation)),
+    }
 }

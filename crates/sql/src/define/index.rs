@@ -5,21 +5,21 @@
 
 use super::create::{check_in_key, exists, free_name, is_taken};
 use super::keys::{KeyBy, KeyElement, key_elements};
+use super::options::skipped;
 use super::options::{check_index_storage, refuse};
-use super::skipped;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
-use crate::error::{SqlError, code};
+use crate::error::{KeyName, SqlError, code};
 use crate::expression::Use;
-use crate::indexed::{
-    KeyName, index_expression, key_name, seen_key, shown_condition, shown_generated, wrapped,
-};
+use crate::index_names::{key_name, seen_key, shown_condition, shown_generated, wrapped};
+use crate::indexed::index_expression;
 use crate::names::{name_of, qualified};
 use crate::parse::parse_expression;
-use crate::path::{SearchPath, beside};
-use crate::plan::output::name_of_expression;
+use crate::path::beside;
+use crate::plan::figured::name_of_expression;
 use crate::relation::{Relation, TableNotes};
 use crate::result::{Complete, Tag};
+use crate::search_path::SearchPath;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{
     GeneratedColumn, INDEX_KEY, INDEX_WHERE, IndexDefinition, IndexKind, KeyPart, Schema,

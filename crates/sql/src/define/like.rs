@@ -4,17 +4,17 @@
 //! as the columns and constraints of the new table. Indexes that are no constraints, and comments, come behind it.
 
 use super::index::index;
-use crate::declarations::options_of;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::indexed::shown_generated;
+use crate::index_names::shown_generated;
 use crate::names::quoted;
 use crate::parse::{LIKE, parse_kept};
-use crate::path::{SearchPath, written_whole};
+use crate::path::written_whole;
 use crate::relation::{Relation, RelationColumn, kind, object, parsed};
 use crate::rights::{Access, Rights};
-use crate::sequences::Sequence;
+use crate::search_path::SearchPath;
+use crate::sequences::{Sequence, options_of};
 use crate::virtual_tables::{constant_text, constraints_of, own_indexes_on};
 use sqlparser::ast::{ColumnDef, CreateTable, DataType, Statement, TypeModifier};
 use std::collections::BTreeSet;

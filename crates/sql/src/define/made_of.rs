@@ -2,11 +2,12 @@
 //!
 //! The query's columns are those of a `CREATE TABLE`, which is run as any other, and its rows are those of an `INSERT`.
 
+use super::options::is_unsaid;
 use crate::database::Database;
 use crate::error::{SqlError, code};
 use crate::expression::{Environment, Parameters};
-use crate::names::{name_of, parts_of, quoted};
-use crate::parse::{UNSAID, parse_kept};
+use crate::names::{name_of, quoted};
+use crate::parse::parse_kept;
 use crate::path::written_whole;
 use crate::plan::planning::Planning;
 use crate::plan::query::draft_query;
@@ -17,7 +18,7 @@ use crate::running::run_plan;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use crate::write_target::WriteTarget;
-use sqlparser::ast::{ColumnDef, CreateTable, DataType, Query, Statement};
+use sqlparser::ast::{ColumnDef, CreateTable, Query, Statement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -170,12 +171,6 @@ pub(super) fn columns_for(
         Some(Statement::CreateTable(create)) => Ok(create.columns),
         _ => Err(SqlError::new(code::INTERNAL, "a CREATE TABLE was expected")),
     }
-}
-
-/// Whether a column was said without a type.
-pub(super) fn is_unsaid(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Custom(name, options)
-        if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
 }
 
 /// The name of a column without a type, before `AS`.

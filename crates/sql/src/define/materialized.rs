@@ -5,14 +5,11 @@
 
 use super::made_of::{columns_for, fill};
 use super::options::refuse;
-use super::skipped;
 use super::view::{check_clauses, planned};
 use crate::database::Database;
 use crate::declared::put_notes;
-use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::expression::Environment;
-use crate::path::{local, shown};
 use crate::plan::views::query_of;
 use crate::prepared::Prepared;
 use crate::relation::Relation;
@@ -23,12 +20,6 @@ use crate::write_target::WriteTarget;
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{CreateView, RefreshMaterializedView, Statement};
 use std::sync::Arc;
-
-/// That a relation is of another kind than a statement wants.
-pub(super) fn not_a_table(relation: &Relation) -> SqlError {
-    let text = format!("\"{}\" is not a table", relation.local());
-    SqlError::new(code::WRONG_OBJECT_TYPE, text)
-}
 
 /// `CREATE MATERIALIZED VIEW`.
 ///
@@ -145,46 +136,4 @@ pub(crate) fn refresh(
     fill(tx, &relation.name, &*query_of(&text)?, &all, with)?;
     keep_query(tx, &relation.name, Some(text))?;
     Ok(Complete::of(Tag::plain(WORD)))
-}
-
-/// The materialized view of a name, to be dropped; or the table, where one is wanted. None if there is none, and that may
-/// be so.
-///
-/// # Errors
-/// `42P01` if there is none; `42809` if it is of the other kind.
-pub(super) fn to_drop(
-    tx: &dyn DefineTarget,
-    name: &str,
-    (word, if_exists, is_materialized): (&'static str, bool, bool),
-    complete: &mut Complete,
-) -> Result<Option<Relation>, SqlError> {
-    let what = if is_materialized {
-        "materialized view"
-    } else {
-        "table"
-    };
-    let relation = match Relation::named(tx.view(), name) {
-        Ok(relation) => relation,
-        Err(error) if error.code == code::UNKNOWN_TABLE && if_exists => {
-            let message = format!("{what} \"{}\" does not exist, skipping", local(name));
-            let notices = skipped(word, "00000", message).notices;
-            complete.notices.extend(notices);
-            return Ok(None);
-        }
-        Err(error) if error.code == code::UNKNOWN_TABLE && is_materialized => {
-            let message = format!("{what} \"{}\" does not exist", shown(name));
-            return Err(SqlError::new(code::UNKNOWN_TABLE, message));
-        }
-        Err(error) => return Err(error),
-    };
-    match (relation.notes.materialized.is_some(), is_materialized) {
-        (true, false) => Err(not_a_table(&relation)
-            .hint("Use DROP MATERIALIZED VIEW to remove a materialized view.")),
-        (false, true) => {
-            let text = format!("\"{}\" is not a materialized view", relation.local());
-            let error = SqlError::new(code::WRONG_OBJECT_TYPE, text);
-            Err(error.hint("Use DROP TABLE to remove a table."))
-        }
-        _ => Ok(Some(relation)),
-    }
 }

@@ -28,7 +28,7 @@ mod view;
 pub(crate) use built::{RowsWork, works_on_rows};
 pub(crate) use create::check_new_name;
 use create::new_name;
-pub(crate) use drop::{drop_kept, empty, index_named};
+pub(crate) use drop::{drop_kept, empty};
 pub(crate) use index::IndexToMake;
 pub(crate) use made_of::{is_of_query, run as run_of_query};
 pub(crate) use naming::name_of_sequence;
@@ -41,11 +41,12 @@ use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::keyspace;
 use crate::names::name_of;
-use crate::path::{SearchPath, beside};
+use crate::path::beside;
 use crate::prepared::Prepared;
 use crate::relation::{kind, object};
-use crate::result::{Complete, Notice, Tag};
+use crate::result::Complete;
 use crate::rights::{Access, Rights};
+use crate::search_path::SearchPath;
 use crate::sequences::SequenceChanges;
 use crate::source::Source;
 use sqlparser::ast::{
@@ -279,9 +280,4 @@ fn renamed(alter: &AlterTable, table: &str) -> impl Iterator<Item = String> {
         },
         _ => None,
     })
-}
-
-/// Something that is there already, or is not, and that may be so.
-fn skipped(word: &'static str, code: &'static str, message: String) -> Complete {
-    Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
 }

@@ -4,8 +4,11 @@
 //! somebody decides of it here.
 
 use crate::error::{SqlError, code};
+use crate::names::parts_of;
+use crate::parse::UNSAID;
+use crate::result::{Complete, Notice, Tag};
 use sqlparser::ast::{
-    CreateTable, CreateTableOptions, Expr, HiveDistributionStyle, HiveFormat, SqlOption,
+    CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle, HiveFormat, SqlOption,
     SqliteTableOptions,
 };
 
@@ -288,4 +291,15 @@ fn check_storage_name(name: &str) -> Result<(), SqlError> {
         true => Ok(()),
         false => Err(unrecognized(&name)),
     }
+}
+
+/// Something that is there already, or is not, and that may be so.
+pub(super) fn skipped(word: &'static str, code: &'static str, message: String) -> Complete {
+    Complete::of(Tag::plain(word)).with_notice(Some(Notice::note(code, message)))
+}
+
+/// Whether a column was said without a type.
+pub(super) fn is_unsaid(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Custom(name, options)
+        if options.is_empty() && parts_of(name).is_ok_and(|parts| parts == [UNSAID]))
 }

@@ -1,15 +1,16 @@
 //! `CREATE PROCEDURE` and `DROP PROCEDURE`.
 
-use super::skipped;
+use super::options::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::names::of_public;
 use crate::parse::ProcedureDefinition;
-use crate::path::{PUBLIC, SearchPath};
+use crate::path::PUBLIC;
 use crate::procedures::Compiled;
 use crate::relation::{delete_object, kind, object, parsed, printed, put_object};
 use crate::result::{Complete, Tag};
 use crate::rights::Rights;
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::types::TypeSpec;
 use sqlparser::ast::{ArgMode, FunctionDesc, OperateFunctionArg};

@@ -6,21 +6,23 @@
 use super::comment::forget;
 use super::drop::drop_all;
 use super::options::refuse;
-use super::skipped;
+use super::options::skipped;
 use super::view::drop_one;
 use crate::declared::put_notes;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
-use crate::names::{comment_of_schema, name_of};
+use crate::names::name_of;
 use crate::path::{
-    PUBLIC, SchemaObject, has_schema, is_of_catalogue, is_temporary, kept, local, name_in,
-    schema_name, schema_of, schemas, unknown_schema, written, written_whole,
+    PUBLIC, is_of_catalogue, is_temporary, kept, local, name_in, schema_name, schema_of,
+    unknown_schema, written, written_whole,
 };
 use crate::relation::{
-    OWN, Relation, TableNotes, delete_object, kind, object, objects, printed, put_object,
+    OWN, Relation, TableNotes, comment_of_schema, delete_object, kind, object, objects, printed,
+    put_object,
 };
 use crate::result::{Complete, Notice, Tag};
 use crate::rights::{Access, Rights};
+use crate::schemas::{SchemaObject, has_schema, schemas};
 use crate::sequence_names::renamed;
 use crate::views::views;
 use crate::virtual_tables::relations;

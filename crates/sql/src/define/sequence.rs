@@ -1,7 +1,7 @@
 //! Sequences as they are declared: `CREATE SEQUENCE`, and the options of identity columns.
 
 use super::create::{exists, is_taken};
-use super::skipped;
+use super::options::skipped;
 use crate::define_target::DefineTarget;
 use crate::error::{SqlError, code};
 use crate::path::local;

@@ -1,8 +1,7 @@
 //! The lines of a plan, each part below the one that reads it.
 
 use super::written::Names;
-use crate::expression::Expr;
-use crate::expression::{Question, Subquery};
+use crate::expression::{Expr, Question, Subquery};
 use crate::path::local;
 use crate::plan::Plan;
 use crate::plan::access::{Access, Path};

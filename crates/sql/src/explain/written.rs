@@ -1,9 +1,7 @@
 //! Expressions as `EXPLAIN` writes them: in PostgreSQL's form, with names for columns and every operation in parentheses.
 
 use crate::aggregate::{Aggregate, Grouping};
-use crate::expression::SortKey;
-use crate::expression::{Comparison, Expr, List, ListOf, Scope};
-use crate::expression::{Question, Subquery};
+use crate::expression::{Comparison, Expr, List, ListOf, Question, Scope, SortKey, Subquery};
 use crate::text::text_of;
 use crate::types::SqlType;
 use crate::values::arithmetic::Arithmetic;

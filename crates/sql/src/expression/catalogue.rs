@@ -3,7 +3,7 @@
 
 use super::Environment;
 use crate::error::SqlError;
-use crate::path::SearchPath;
+use crate::search_path::SearchPath;
 use crate::source::Source;
 use crate::views::{ViewColumn, ViewDefinition};
 use sardonyx::schema::Value;

@@ -9,19 +9,19 @@
 //! not be done; here it is refused, as rows are tested wherever they are written.
 
 use super::calls::function_name;
+use super::shown::with_names;
 use super::{Compiler, Expr, Parameters, Scope, ScopeColumn, ScopeTable, Typed, parts_of_tree};
 use crate::aggregate::Aggregate;
 use crate::error::{SqlError, code};
 use crate::names::{name_of, quoted};
 use crate::parse::parse_expression;
 use crate::path::split;
-use crate::position::{of_location, resolve};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;
 use sardonyx::schema::Schema;
 use sardonyx_rows::condition::{Condition, SqlCheck, SqlColumn};
 use sqlparser::ast::{
-    self, BinaryOperator, Expr as Tree, Ident, InTarget, UnaryOperator, Value as Literal,
+    self, BinaryOperator, Expr as Tree, InTarget, UnaryOperator, Value as Literal,
 };
 
 /// A column that a condition may name.
@@ -162,19 +162,6 @@ fn with_columns(text: String, expr: &Expr, columns: &[NamedColumn<'_>]) -> SqlCh
     });
     let columns = columns.collect();
     SqlCheck { columns, text }
-}
-
-/// A condition as people read it, with the names that its columns have now.
-pub(crate) fn shown_check(text: &str, schema: &Schema) -> String {
-    let Ok(Some(check)) = SqlCheck::parse(text) else {
-        return text.to_string();
-    };
-    with_names(&check.text, &|names| {
-        let name = name_of(names.last()?);
-        let column = check.columns.iter().find(|column| column.name == name)?;
-        let now = schema.columns.get(column.number)?;
-        (now.name != name).then(|| quoted(&now.name))
-    })
 }
 
 /// Compiles a condition that stands in a schema, over rows whose values are found by the columns' numbers.
@@ -410,44 +397,4 @@ fn family_of(tree: &Tree, scope: &Scope) -> Option<Family> {
         },
         _ => None,
     }
-}
-
-/// The text of an expression with other names for columns, where there are others.
-fn with_names(text: &str, other: &dyn Fn(&[Ident]) -> Option<String>) -> String {
-    let Ok(tree) = parse_expression(text) else {
-        return text.to_string();
-    };
-    let mut changes = Vec::new();
-    let mut rest = vec![&tree];
-    while let Some(tree) = rest.pop() {
-        rest.extend(parts_of_tree(tree));
-        let names = match tree {
-            Tree::Identifier(name) => std::slice::from_ref(name),
-            Tree::CompoundIdentifier(names) => names,
-            _ => continue,
-        };
-        let (Some(first), Some(last)) = (names.first(), names.last()) else {
-            continue;
-        };
-        let place = |location| Some(resolve(text, of_location(location)?).saturating_sub(1));
-        let span = (place(first.span.start), place(last.span.end));
-        if let ((Some(start), Some(end)), Some(name)) = (span, other(names)) {
-            changes.push((start..end, name));
-        }
-    }
-    changes.sort_by_key(|(range, _)| range.start);
-    let (mut changed, mut at) = (String::new(), 0);
-    let mut characters = text.chars();
-    for (range, name) in changes {
-        let before = range.start.saturating_sub(at);
-        changed.extend(characters.by_ref().take(before));
-        changed += &name;
-        characters
-            .by_ref()
-            .take(range.end - range.start)
-            .for_each(drop);
-        at = range.end;
-    }
-    changed.extend(characters);
-    changed
 }

@@ -34,6 +34,7 @@ pub(crate) mod patterns;
 mod precedence;
 mod predicates;
 mod scope;
+pub(crate) mod shown;
 mod subqueries;
 mod subquery;
 mod time_operators;
@@ -45,7 +46,7 @@ pub(crate) use around::{Around, Drafted, DraftedQuery, OuterColumn, Queries};
 pub(crate) use catalogue::Catalogue;
 pub(crate) use check::{
     NamedColumn, Use, declared_check, declared_expression, not_immutable, row_condition,
-    scope_of_columns, shown_check, stored_check, stored_expression,
+    scope_of_columns, stored_check, stored_expression,
 };
 pub(crate) use coercion::{crosses_zone, literal_as, ordered};
 pub(crate) use compile::Compiler;
@@ -60,6 +61,7 @@ pub(crate) use literal::literal_value;
 pub(crate) use order::{SortKey, in_order, is_descending, sort_key};
 pub(crate) use parameters::Parameters;
 pub(crate) use scope::{Scope, ScopeColumn, ScopeTable};
+pub(crate) use shown::shown_check;
 pub(crate) use subquery::{Compared, InnerQuery, Question, Subquery};
 pub(crate) use trees::parts_of_tree;
 

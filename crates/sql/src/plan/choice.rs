@@ -3,8 +3,7 @@
 use super::access::{Access, BoundedColumn, KeyPath, Path, RangePath, UnionPath};
 use super::factoring::factored;
 use super::sought::{KeyColumn, Sought, UNKNOWN_COUNT, count_of, is_single};
-use crate::expression::Subquery;
-use crate::expression::{Comparison, Expr, List, ListOf};
+use crate::expression::{Comparison, Expr, List, ListOf, Subquery};
 use crate::indexed::Indexed;
 use crate::relation::Relation;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, Value};

@@ -3,9 +3,8 @@
 use super::output::Item;
 use super::tree::{Expansion, JoinKind, Recursion, Series, SetOperation, SharedQuery};
 use crate::aggregate::Grouping;
-use crate::expression::SortKey;
 use crate::expression::window::WindowCall;
-use crate::expression::{Expr, Scope};
+use crate::expression::{Expr, Scope, SortKey};
 use crate::relation::Relation;
 use crate::types::{SqlType, TypeSpec};
 use crate::virtual_tables::ComputeRows;

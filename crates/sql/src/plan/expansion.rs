@@ -4,7 +4,7 @@
 //! Source: PostgreSQL's documentation, 38.5.9 (SQL functions returning sets), as of version 10.
 
 use super::draft::{Draft, FromTable};
-use super::output::name_of_function;
+use super::figured::name_of_function;
 use super::planning::Planning;
 use super::query::with_tail;
 use super::select::draft_plain;
@@ -13,8 +13,7 @@ use super::tree::Expansion;
 use crate::error::SqlError;
 use crate::expression::functions::first_named;
 use crate::expression::{Environment, Expr, Function};
-use crate::rows::EachRow;
-use crate::rows::Values;
+use crate::rows::{EachRow, Values};
 use crate::source::Source;
 use crate::values::arrays;
 use sardonyx::schema::Value;

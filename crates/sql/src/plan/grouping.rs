@@ -5,9 +5,8 @@ use super::planning::Planning;
 use super::tail::{Tail, input_order};
 use crate::aggregate::{Aggregate, Grouping};
 use crate::error::{SqlError, code};
-use crate::expression::SortKey;
 use crate::expression::window::Windows;
-use crate::expression::{Expr, Scope, Typed, ordered, parts_of_tree};
+use crate::expression::{Expr, Scope, SortKey, Typed, ordered, parts_of_tree};
 use crate::names::{name_of, qualified};
 use sqlparser::ast::{self, Expr as Tree, GroupByExpr, Select, SelectItem};
 

@@ -10,11 +10,11 @@ use super::write::{Changes, compile_assigned, compile_changes, compile_returning
 use crate::error::{SqlError, code};
 use crate::expression::functions::NEXT;
 use crate::expression::{Expr, Function, Scope};
-use crate::indexed::{ColumnValue, Indexed, seen_key};
+use crate::index_names::seen_key;
+use crate::indexed::{ColumnValue, Indexed};
 use crate::names::{name_of, parts_of as name_parts, qualified};
 use crate::parse::{parse_expression, written_expression};
-use crate::relation::StoredColumn;
-use crate::relation::{DefaultValue, Relation, RelationColumn};
+use crate::relation::{DefaultValue, Relation, RelationColumn, StoredColumn};
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::{Coercion, can_cast};
 use sardonyx::schema::{IndexDefinition, Value};

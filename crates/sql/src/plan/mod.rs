@@ -10,6 +10,7 @@ mod draft;
 pub(crate) mod expansion;
 mod expected;
 mod factoring;
+pub(crate) mod figured;
 pub(crate) mod from;
 mod grouping;
 mod groups;

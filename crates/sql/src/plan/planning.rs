@@ -8,8 +8,7 @@
 
 use super::draft::NamedQuery;
 use crate::error::{SqlError, code};
-use crate::expression::{Around, OuterColumn};
-use crate::expression::{Compiler, Parameters, Scope};
+use crate::expression::{Around, Compiler, OuterColumn, Parameters, Scope};
 use crate::names::name_of;
 use crate::path::{PUBLIC, local, schema_of};
 use crate::position::of_location;

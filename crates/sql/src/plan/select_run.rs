@@ -6,11 +6,8 @@ use super::groups::Groups;
 use super::tree::{Input, SelectPlan};
 use crate::aggregate::AggregateKind;
 use crate::error::SqlError;
-use crate::expression::Environment;
-use crate::expression::Kept;
-use crate::rows::EachRow;
-use crate::rows::{InputRow, Values};
-use crate::rows::{Table, each_of};
+use crate::expression::{Environment, Kept};
+use crate::rows::{EachRow, InputRow, Table, Values, each_of};
 use crate::source::Source;
 use sardonyx::schema::Value;
 

@@ -11,10 +11,9 @@ use super::draft::{Draft, FromJoin, FromNode, FromTable};
 use super::output::Item;
 use super::tree::{Input, JoinNode, SelectPlan};
 use crate::error::{SqlError, code};
-use crate::expression::Question;
-use crate::expression::{Comparison, Environment, Expr, Typed};
-use crate::expression::{Kept, Reading};
-use crate::expression::{Progress, SemiRows};
+use crate::expression::{
+    Comparison, Environment, Expr, Kept, Progress, Question, Reading, SemiRows, Typed,
+};
 use crate::hashing::{HashTable, hash_of_row};
 use crate::memory::bytes_of;
 use crate::plan::choice::{all_of, parts_of};

@@ -9,8 +9,7 @@ use crate::error::SqlError;
 use crate::expression::functions::no_step;
 use crate::expression::{Environment, Expr, Scope};
 use crate::names::{name_of, qualified};
-use crate::rows::EachRow;
-use crate::rows::{InputRow, Values};
+use crate::rows::{EachRow, InputRow, Values};
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::{Value, ValueRef};
 use sqlparser::ast::{

@@ -3,8 +3,7 @@
 
 use super::key::key_value;
 use crate::error::SqlError;
-use crate::expression::Subquery;
-use crate::expression::{Environment, Expr, List};
+use crate::expression::{Environment, Expr, List, Subquery};
 use crate::rows::Values;
 use sardonyx::schema::{KeyPart, Type, Value};
 use sardonyx_rows::condition::compare;

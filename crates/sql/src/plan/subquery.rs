@@ -12,13 +12,13 @@ use super::keyed_values::KeyedValues;
 use super::semi_join::SemiJoin;
 use super::tree::{SelectPlan, SharedQuery};
 use crate::error::{SqlError, code};
-use crate::expression::{Answer, Found, Kept, Reading};
-use crate::expression::{Compared, Drafted, InnerQuery, Question, Subquery};
-use crate::expression::{Environment, Expr, are_same};
+use crate::expression::{
+    Answer, Compared, Drafted, Environment, Expr, Found, InnerQuery, Kept, Question, Reading,
+    Subquery, are_same,
+};
 use crate::hashing::{HashTable, hash_of_row};
 use crate::memory::Memory;
-use crate::rows::Table;
-use crate::rows::{InputRow, Values};
+use crate::rows::{InputRow, Table, Values};
 use crate::source::Source;
 use crate::types::TypeSpec;
 use crate::values::arrays::made;

@@ -2,9 +2,7 @@
 
 use super::output::Item;
 use crate::error::{SqlError, code};
-use crate::expression::SortKey;
-use crate::expression::sort_key;
-use crate::expression::{Compiler, Expr, ordered};
+use crate::expression::{Compiler, Expr, SortKey, ordered, sort_key};
 use crate::names::name_of;
 use crate::types::{SqlType, TypeSpec};
 use crate::values::cast::Coercion;

@@ -4,9 +4,8 @@
 use super::access::Access;
 use super::output::Output;
 use crate::aggregate::Grouping;
-use crate::expression::SortKey;
 use crate::expression::window::WindowCall;
-use crate::expression::{Expr, Scope};
+use crate::expression::{Expr, Scope, SortKey};
 use crate::types::SqlType;
 use crate::virtual_tables::ComputeRows;
 use std::ops::Range;

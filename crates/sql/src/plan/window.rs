@@ -11,9 +11,8 @@ use super::draft::{Draft, FromNode, FromTable, WindowedDraft};
 use super::output::Item;
 use super::scopes::scope_of_columns;
 use super::tree::{WindowSort, Windowed};
-use crate::expression::SortKey;
 use crate::expression::window::{FIRST, Windows};
-use crate::expression::{Expr, Scope, Typed};
+use crate::expression::{Expr, Scope, SortKey, Typed};
 use crate::types::{SqlType, TypeSpec};
 use std::collections::BTreeSet;
 

@@ -9,12 +9,10 @@
 use super::tree::{WindowSort, Windowed};
 use crate::aggregate::{Accumulator, Aggregate};
 use crate::error::{SqlError, code};
-use crate::expression::in_order;
 use crate::expression::window::{Bound, WindowCall, WindowFunction};
-use crate::expression::{Environment, Expr};
+use crate::expression::{Environment, Expr, in_order};
 use crate::memory::Memory;
-use crate::rows::EachRow;
-use crate::rows::Values;
+use crate::rows::{EachRow, Values};
 use crate::source::Source;
 use sardonyx::schema::Value;
 use std::ops::Range;

@@ -5,7 +5,7 @@ use super::information_schema::relations;
 use super::{VirtualRows, VirtualTable, oid, text};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::indexed::{key_name, seen_key, shown_condition, shown_expression};
+use crate::index_names::{key_name, seen_key, shown_condition, shown_expression};
 use crate::path::beside;
 use crate::relation::table_oid;
 use crate::source::Source;

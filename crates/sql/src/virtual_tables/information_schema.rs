@@ -5,7 +5,7 @@ use super::views::seen_views;
 use super::{VirtualRows, VirtualTable};
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::indexed::shown_generated;
+use crate::index_names::shown_generated;
 use crate::path::{local, schema_of};
 use crate::relation::{DefaultValue, Relation, RelationColumn, is_own};
 use crate::source::Source;

@@ -10,13 +10,12 @@ use super::{
 };
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::indexed::{expression_column, shown_generated};
+use crate::index_names::{expression_column, shown_generated};
 use crate::path::{is_temporary, local, schema_of};
 use crate::relation::table_oid;
 use crate::source::Source;
 use crate::types::SqlType::{Bool, Float4, Int2, Int4, Name, Oid, OneChar, Text, TextArray};
-use crate::types::TypeSpec;
-use crate::types::functions;
+use crate::types::{TypeSpec, functions};
 use sardonyx::schema::Value;
 pub(super) const TABLES: &[VirtualTable] = &[
     VirtualTable {

@@ -4,7 +4,8 @@ use super::definition::*;
 use super::session::user;
 use crate::error::SqlError;
 use crate::expression::Environment;
-use crate::path::{has_schema, is_of_catalogue, name_in, unknown_schema};
+use crate::path::{is_of_catalogue, name_in, unknown_schema};
+use crate::schemas::has_schema;
 use crate::types::{SqlType, TypeSpec};
 use sardonyx::schema::Value;
 

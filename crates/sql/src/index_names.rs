@@ -1,0 +1,135 @@
+//! Columns that are generated for indexes, as SQL shows them: the expressions and conditions, and the names of keys in errors.
+//!
+//! What is compiled of them is in [`crate::indexed`].
+
+use crate::error::{KeyName, SqlError, code};
+use crate::expression::shown::shown_check;
+use crate::parse::parse_expression;
+use crate::plan::figured::name_of_expression;
+use crate::relation::Relation;
+use crate::types::{SqlType, TypeSpec};
+use sardonyx::schema::{Declared, IndexDefinition, KeyPart, Schema};
+use sardonyx_rows::condition::SqlCheck;
+use sqlparser::ast::Expr as Tree;
+use std::collections::BTreeSet;
+
+/// Around the condition of a partial index, in the expression of its column.
+const WHERE: (&str, &str) = ("CASE WHEN ", " THEN true END");
+
+/// The expression of the column of a partial index.
+pub(crate) fn wrapped(condition: SqlCheck) -> SqlCheck {
+    SqlCheck {
+        text: format!("{}{}{}", WHERE.0, condition.text, WHERE.1),
+        ..condition
+    }
+}
+
+/// The condition in that expression.
+pub(crate) fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_prefix(WHERE.0);
+    inner
+        .and_then(|inner| inner.strip_suffix(WHERE.1))
+        .unwrap_or(text)
+}
+
+/// The declared type of a generated column.
+///
+/// # Errors
+/// `XX001` if SQL has no such type.
+pub(crate) fn spec_of(declared: &Declared) -> Result<TypeSpec, SqlError> {
+    let kind = SqlType::from_oid(declared.kind).ok_or_else(|| {
+        let message = format!("type {} of a generated column is not known", declared.kind);
+        SqlError::new(code::DATA_CORRUPTED, message)
+    })?;
+    let modifier = declared.modifier;
+    Ok(TypeSpec { kind, modifier })
+}
+
+/// The expression of a generated column, as it stands in the schema.
+pub(crate) fn generated(schema: &Schema, column: usize) -> Option<(&Declared, SqlCheck)> {
+    let declared = schema.declared(column)?;
+    let expression = SqlCheck::parse(declared.generated()?).ok()??;
+    Some((declared, expression))
+}
+
+/// True if a column tells of which rows a partial index has entries.
+pub(crate) fn is_where(schema: &Schema, column: usize) -> bool {
+    let name = schema.columns.get(column).map(|column| &column.name);
+    schema.is_index_column(column)
+        && name.is_some_and(|name| name.starts_with(sardonyx::schema::INDEX_WHERE))
+}
+
+/// The columns of an index's key as SQL has them: without the one that tells where a partial index has entries.
+pub(crate) fn seen_key<'i>(
+    schema: &'i Schema,
+    index: &'i IndexDefinition,
+) -> impl Iterator<Item = &'i KeyPart> {
+    index
+        .key
+        .iter()
+        .filter(|part| !is_where(schema, part.column))
+}
+
+/// The expression of an index's column as people read it, as SQL writes it in the index; `None` for columns of the table.
+pub(crate) fn shown_expression(schema: &Schema, column: usize) -> Option<String> {
+    let text = shown_generated(schema, column).filter(|_| schema.is_index_column(column))?;
+    let is_call = matches!(parse_expression(&text), Ok(Tree::Function(_)));
+    Some(if is_call { text } else { format!("({text})") })
+}
+
+/// The expression of a generated column as people read it.
+pub(crate) fn shown_generated(schema: &Schema, column: usize) -> Option<String> {
+    let text = schema.declared(column)?.generated()?;
+    Some(shown_check(text, schema))
+}
+
+/// The name and the type of an expression of an index, as the catalogue has its columns.
+pub(crate) fn expression_column(schema: &Schema, column: usize) -> Option<(String, TypeSpec)> {
+    let (declared, _) = generated(schema, column)?;
+    let tree = parse_expression(&shown_generated(schema, column)?).ok()?;
+    let name = name_of_expression(&tree).unwrap_or_else(|| "expr".into());
+    Some((name, spec_of(declared).ok()?))
+}
+
+/// The condition of a partial index as people read it.
+pub(crate) fn shown_condition(schema: &Schema, index: &IndexDefinition) -> Option<String> {
+    let first = index.key.first().filter(|_| schema.is_partial(index))?;
+    let text = shown_generated(schema, first.column)?;
+    Some(unwrapped(&text).to_string())
+}
+
+/// The name of an index's column in errors; `None` of the one that is not seen.
+pub(crate) fn key_name(relation: &Relation, column: usize) -> Option<KeyName> {
+    if let Some(column) = relation.numbered_column(column) {
+        return Some(KeyName {
+            name: column.name.clone(),
+            kind: column.spec.kind,
+        });
+    }
+    let schema = &relation.schema;
+    if is_where(schema, column) {
+        return None;
+    }
+    Some(KeyName {
+        name: shown_expression(schema, column)?,
+        kind: generated(schema, column)
+            .and_then(|(declared, _)| SqlType::from_oid(declared.kind))?,
+    })
+}
+
+/// The names of an index's columns in errors.
+pub(crate) fn key_names(relation: &Relation, index: &IndexDefinition) -> Vec<Option<KeyName>> {
+    let key = index.key.iter();
+    key.map(|part| key_name(relation, part.column)).collect()
+}
+
+/// The columns whose values change with some: themselves, and what is generated of them.
+pub(crate) fn changed_with(schema: &Schema, set: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+    let mut changed: BTreeSet<usize> = set.collect();
+    let mut rest: Vec<usize> = changed.iter().copied().collect();
+    while let Some(column) = rest.pop() {
+        let more = schema.generated_of(column);
+        rest.extend(more.filter(|column| changed.insert(*column)));
+    }
+    changed
+}

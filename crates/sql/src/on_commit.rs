@@ -1,0 +1,24 @@
+//! `ON COMMIT` of a temporary table, as it is declared and noted.
+
+use serde::{Deserialize, Serialize};
+use sqlparser::ast;
+
+/// What a commit does to a temporary table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum OnCommit {
+    /// It has no rows behind a commit.
+    DeleteRows,
+    /// It is no more.
+    Drop,
+}
+
+impl OnCommit {
+    /// As a statement says it; rows are preserved where nothing is said.
+    pub fn of(said: Option<&ast::OnCommit>) -> Option<OnCommit> {
+        match said {
+            None | Some(ast::OnCommit::PreserveRows) => None,
+            Some(ast::OnCommit::DeleteRows) => Some(OnCommit::DeleteRows),
+            Some(ast::OnCommit::Drop) => Some(OnCommit::Drop),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The names that expressions give columns which have none of their own.
+//!
+//! Source: PostgreSQL 15, what clients see of `FigureColname`.
+
+use crate::names::{name_of, parts_of};
+use crate::types::TypeSpec;
+use sqlparser::ast::{self, Expr as Tree, SelectItem};
+
+/// The name of the function that an expression calls.
+pub(crate) fn name_of_function(tree: &Tree) -> Option<String> {
+    match tree {
+        Tree::Function(function) => parts_of(&function.name).ok()?.pop(),
+        _ => None,
+    }
+}
+
+/// The name that a column has which is given none.
+pub(crate) fn name_of_tree(tree: &Tree) -> String {
+    found_name(tree).map_or("?column?".into(), |(name, _)| name)
+}
+
+/// The name that an expression gives a column, if it gives one.
+pub(crate) fn name_of_expression(tree: &Tree) -> Option<String> {
+    found_name(tree).map(|(name, _)| name)
+}
+
+/// The name that an expression gives its column, and whether casts and `CASE` around it keep that: those of columns and
+/// functions they do, but not those of casts.
+///
+/// Source: PostgreSQL 15, what clients see of `FigureColname`.
+fn found_name(tree: &Tree) -> Option<(String, bool)> {
+    let kept = |name: &str| Some((name.to_string(), true));
+    let around = |inner: Option<&Tree>, own: String| match inner.and_then(found_name) {
+        Some((name, true)) => Some((name, true)),
+        _ => Some((own, false)),
+    };
+    let type_name = |of| {
+        let spec = TypeSpec::of_data_type(of).ok()?;
+        // An array's is that of its elements.
+        let kind = spec.kind.element().unwrap_or(spec.kind);
+        Some(kind.internal_name().to_string())
+    };
+    match tree {
+        Tree::Identifier(name) => kept(&name_of(name)),
+        Tree::CompoundIdentifier(names) => kept(&names.last().map(name_of)?),
+        Tree::Function(function) => kept(&parts_of(&function.name).ok()?.pop()?),
+        Tree::Cast {
+            expr, data_type, ..
+        } => around(Some(expr), type_name(data_type)?),
+        Tree::TypedString(typed) => around(None, type_name(&typed.data_type)?),
+        Tree::Interval(_) => around(None, "interval".into()),
+        Tree::Case { else_result, .. } => around(else_result.as_deref(), "case".into()),
+        Tree::Nested(inner) => found_name(inner),
+        Tree::Collate { expr, .. } => found_name(expr),
+        Tree::Extract { .. } => kept("extract"),
+        Tree::AtTimeZone { .. } => kept("timezone"),
+        Tree::Substring {
+            shorthand: true, ..
+        } => kept("substr"),
+        Tree::Substring { .. } => kept("substring"),
+        Tree::Trim { trim_where, .. } => kept(match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim",
+            Some(ast::TrimWhereField::Trailing) => "rtrim",
+            _ => "btrim",
+        }),
+        Tree::Position { .. } => kept("position"),
+        Tree::Overlay { .. } => kept("overlay"),
+        Tree::Ceil { .. } => kept("ceil"),
+        Tree::Floor { .. } => kept("floor"),
+        Tree::Array(_) => kept("array"),
+        Tree::Tuple(_) => kept("row"),
+        Tree::Exists { negated: false, .. } => kept("exists"),
+        Tree::Subquery(query) => name_of_query(query),
+        _ => None,
+    }
+}
+
+/// The name of the only column of a query, as [`found_name`] of it.
+fn name_of_query(query: &ast::Query) -> Option<(String, bool)> {
+    let mut body = &*query.body;
+    while let ast::SetExpr::SetOperation { left, .. } = body {
+        body = left;
+    }
+    match body {
+        ast::SetExpr::Select(select) => match select.projection.first()? {
+            SelectItem::UnnamedExpr(tree) => found_name(tree),
+            SelectItem::ExprWithAlias { alias, .. } => Some((name_of(alias), true)),
+            _ => None,
+        },
+        ast::SetExpr::Values(_) => Some(("column1".into(), true)),
+        _ => None,
+    }
+}

@@ -1,0 +1,71 @@
+//! The schemas of a database, as they are stored, and what is in them.
+
+use crate::error::SqlError;
+use crate::path::{PUBLIC, schema_of};
+use crate::relation::{index_named, is_own, kind, object, objects, parsed};
+use crate::source::Source;
+use sardonyx_storage::catalogue::Kind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A schema as it is stored.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SchemaObject {
+    /// Which it is in the catalogue.
+    pub number: u32,
+}
+
+/// The schemas that users made, and those that are there since tables are in them, with their numbers. `public` is none of
+/// them.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn schemas(source: &dyn Source) -> Result<Vec<(String, Option<u32>)>, SqlError> {
+    let mut found = Vec::new();
+    let mut named = BTreeSet::new();
+    for (name, body) in objects(source, kind::SCHEMA)? {
+        let schema: SchemaObject = parsed(&body)?;
+        named.insert(name.clone());
+        found.push((name, Some(schema.number)));
+    }
+    for definition in source.definitions() {
+        let schema = schema_of(&definition.name);
+        let is_table = matches!(definition.kind, Kind::Table { .. });
+        let is_new =
+            is_table && !is_own(&definition.name) && schema != PUBLIC && !named.contains(schema);
+        if is_new {
+            named.insert(schema.to_string());
+            found.push((schema.to_string(), None));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether there is a schema of a name for tables of users.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn has_schema(source: &dyn Source, name: &str) -> Result<bool, SqlError> {
+    let is_in = |kept: &str| {
+        let rest = kept.strip_prefix(name);
+        rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
+    };
+    let mut definitions = source.definitions().iter();
+    Ok(name == PUBLIC
+        || definitions.any(|definition| {
+            let is_table = matches!(definition.kind, Kind::Table { .. });
+            is_table && is_in(&definition.name) && !is_own(&definition.name)
+        })
+        || object(source, kind::SCHEMA, name)?.is_some())
+}
+
+/// Whether there is a table, view, sequence or index that is kept under a name.
+///
+/// # Errors
+/// What cannot be read.
+pub(crate) fn is_there(source: &dyn Source, kept: &str) -> Result<bool, SqlError> {
+    Ok(source.table_named(kept).is_some()
+        || object(source, kind::SEQUENCE, kept)?.is_some()
+        || object(source, kind::VIEW, kept)?.is_some()
+        || index_named(source, kept).is_some())
+}
