@@ -329,6 +329,8 @@ fn subscriber_sees_what_it_asked_for() {
     for _ in 0..10 {
         transaction.batch_execute(update).unwrap();
     }
+    // A flight ends behind its answer, and flights are numbered as they end.
+    collected.flight("UPDATE", 12);
     other.batch_execute("UPDATE t SET name = 'there'").unwrap();
     transaction.commit().unwrap();
     for (number, replays) in [(3, false), (4, true), (11, true), (12, false)] {
