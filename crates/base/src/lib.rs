@@ -15,6 +15,7 @@
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
 //! - [`token`]: a secret that processes have in common; [`transport`]: their connections; [`greeting`]: the proof that
 //!   they belong together; [`frame`]: messages on a connection; [`listening`]: a server's connections;
+//! - [`planted`]: errors that the tests of a module plant;
 //! - [`waiting`]: waits that may take long, and what ends them;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 
@@ -48,6 +49,7 @@ pub mod leftovers;
 pub mod listening;
 pub mod memory;
 pub mod parking;
+pub mod planted;
 pub mod process;
 pub mod random;
 pub mod seldom;

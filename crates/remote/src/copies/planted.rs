@@ -1,9 +1,7 @@
 //! Errors that the tests plant: each leaves out one rule of the copies, and the exploration must find that. In a build
 //! without tests none is ever planted.
 
-/// A rule that is left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Planted {
+sardonyx_base::planted_errors! {
     /// An entry is acknowledged when the first copy of the chain has it.
     AcknowledgedBeforeAll,
     /// A copy that gives no answer is passed over, and the register still has it.
@@ -28,21 +26,4 @@ pub(super) enum Planted {
     FencesOfLivesDeleted,
     /// A copy's objects are listed when it has begun to join, and those that the source had not are deleted.
     JoiningObjectsDeleted,
-}
-
-#[cfg(test)]
-thread_local! {
-    pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
-}
-
-/// True if this error is planted.
-#[cfg(test)]
-pub(super) fn is(planted: Planted) -> bool {
-    PLANTED.get() == Some(planted)
-}
-
-/// True if this error is planted: never.
-#[cfg(not(test))]
-pub(super) const fn is(_: Planted) -> bool {
-    false
 }

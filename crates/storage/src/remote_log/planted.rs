@@ -1,9 +1,7 @@
 //! Errors that the tests plant: each leaves out one rule of the log, and the exploration must find that. In what is built
 //! without tests nothing is ever planted.
 
-/// A rule that is left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Planted {
+sardonyx_base::planted_errors! {
     /// A process that finds the end owns the log, without a fence.
     NoFence,
     /// A conflict after a lost answer is taken for one's own entry.
@@ -22,21 +20,4 @@ pub(super) enum Planted {
     DeletedFirst,
     /// One damaged answer is taken for a damaged log.
     DamageBelieved,
-}
-
-#[cfg(test)]
-thread_local! {
-    pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
-}
-
-/// True if this error is planted.
-#[cfg(test)]
-pub(super) fn is(planted: Planted) -> bool {
-    PLANTED.get() == Some(planted)
-}
-
-/// True if this error is planted: never.
-#[cfg(not(test))]
-pub(super) const fn is(_: Planted) -> bool {
-    false
 }

@@ -1,9 +1,7 @@
 //! Errors that the exploration plants: each leaves out one rule of the entry log, and that must be found. In what is built
 //! without tests none is ever planted.
 
-/// A rule that is left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Planted {
+sardonyx_base::planted_errors! {
     /// A group is acknowledged when it is written, without a sync.
     NotSynced,
     /// The last group and the block behind it are believed as they are seen.
@@ -14,21 +12,4 @@ pub(super) enum Planted {
     FreedEarly,
     /// After a write that failed the log goes on.
     GoesOn,
-}
-
-#[cfg(test)]
-thread_local! {
-    pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
-}
-
-/// True if this error is planted.
-#[cfg(test)]
-pub(super) fn is(planted: Planted) -> bool {
-    PLANTED.get() == Some(planted)
-}
-
-/// No error is planted.
-#[cfg(not(test))]
-pub(super) const fn is(_: Planted) -> bool {
-    false
 }
