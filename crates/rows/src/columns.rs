@@ -1,9 +1,9 @@
-//! Which columns the fields of a record are, told by the compiler: what `record!` writes down of a struct.
+//! Columns of a record's fields, computed by the compiler: the output of `record!` for a struct.
 //!
-//! A field of a number's type, or of one in [`types`](crate::types), is a column of that type; a nested struct that
-//! `plain!` declared is its fields' columns, named `outer.inner`. Everything else is plain data: arrays, and structs of
-//! which only the name is known. Those of one size are told apart by a fingerprint: of an array's elements, or of the
-//! type's text.
+//! A field of a number's type, or of a type in [`types`](crate::types), is a column of that type. A nested struct that
+//! `plain!` declared becomes the columns of its fields, named `outer.inner`. Everything else is plain data: arrays,
+//! and structs of which only the name is known. A fingerprint distinguishes plain data of one size: of an array's
+//! elements, or of the type's text.
 
 use crate::record::Record;
 use crate::schema::{Column, IndexDefinition, IndexKind, KeyPart, PRIMARY, Schema, Type, Value};
@@ -23,12 +23,12 @@ pub struct RecordColumn {
     pub name: String,
     /// Its type.
     pub kind: Type,
-    /// Where it stands in the record, in bytes.
+    /// Its offset in the record, in bytes.
     pub offset: usize,
 }
 
 impl RecordColumn {
-    /// Whether it only fills: bytes of nothing.
+    /// Returns true if it is filler: bytes that no column uses.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.kind, Type::Plain { align: 1, fingerprint, .. } if fingerprint == BYTES_FINGERPRINT)
     }

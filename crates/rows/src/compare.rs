@@ -1,4 +1,5 @@
-//! What a program says of a table's rows beside what the database has: where they differ, and what to do.
+//! Comparison of the rows that a program declares with the table in the database: the differences, and how to resolve
+//! them.
 
 use crate::columns::{RecordColumn, schema_of};
 use crate::error::{TableError, check_name};
@@ -72,8 +73,8 @@ pub fn records_of<R: Record>(
     }
 }
 
-/// The schema of a new table of a record type that is not plain data, for a way of running transactions that keeps up
-/// nothing but rows.
+/// The schema of a new table of a record type that is not plain data, for a way of running transactions that maintains
+/// only rows.
 ///
 /// # Errors
 /// [`TableError::BeyondRecords`] if the type declares more; [`TableError::Schema`] if no table can have it.
@@ -104,7 +105,7 @@ pub fn beyond_rows(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'sta
     })
 }
 
-/// Whether records of this type are the rows of a table with this schema, whatever keeps them.
+/// Checks that records of this type are the rows of a table with this schema, in any store.
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
@@ -122,8 +123,8 @@ pub fn record_schema<R: Record>() -> Option<Schema> {
     Some(schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition)))
 }
 
-/// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,
-/// what its rows begin with.
+/// Checks that records of this type are the rows of a table with this schema and definition. If columns were added,
+/// the rows need only begin with such a record.
 ///
 /// Columns are compared by name, type and place. A field of bytes, `[u8; N]`, where the table has no column, only
 /// fills.
@@ -220,7 +221,7 @@ fn agrees(schema: &Schema, line: Line<'_>) -> bool {
         (Some(column), None) => column.since_shape > 0 && column.is_filled(),
         (None, Some(field)) => {
             let field_end = field.offset + field.kind.bytes();
-            // What was dropped is filled over while there is one shape only.
+            // While there is one shape only, filler may cover a dropped column.
             let matters = |column: &&Column| !column.dropped || !schema.begins_with_records();
             field.is_bytes()
                 && schema.columns.iter().filter(matters).all(|column| {

@@ -1,4 +1,4 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use crate::condition::ConditionError;
 use crate::open::{Conflict, TransactionEnded};
@@ -10,7 +10,7 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::{SnapshotEnded, StoreError};
 use std::convert::Infallible;
 
-/// What names begin with that programs cannot give.
+/// The prefix of names that programs cannot give.
 pub const RESERVED: &str = "sardonyx.";
 
 /// A failed operation on a table or journal.
@@ -66,7 +66,7 @@ pub enum TableError {
     Schema {
         /// The table.
         table: String,
-        /// What is wrong.
+        /// The reason.
         source: Box<SchemaError>,
     },
     /// A program and the database say different things of a table's rows.
@@ -85,7 +85,7 @@ pub enum TableError {
     BeyondRecords {
         /// The table.
         table: String,
-        /// What it has.
+        /// The feature that operations do not maintain.
         what: &'static str,
     },
     /// A stored value is none of the type of a program's field.
@@ -203,7 +203,7 @@ pub enum TableError {
         /// Columns of the key.
         columns: usize,
     },
-    /// What is looked for in an index is no value of its column.
+    /// A value that is looked for in an index is no value of its column.
     #[error(
         "{value} is no value of the column {column:?} of table {table:?} (index {index:?}), which is of type {expected}"
     )]
@@ -297,12 +297,12 @@ pub enum TableError {
         page: u64,
         /// The offset in the page.
         offset: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// Whether a program may give this name.
+/// Checks that a program may give this name.
 ///
 /// # Errors
 /// [`TableError::ReservedName`].
@@ -316,7 +316,7 @@ pub fn check_name(name: &str) -> Result<(), TableError> {
 }
 
 impl TableError {
-    /// What was made into an error of the engine, again; an error of a store of its own is carried.
+    /// The error that was carried in an error of the engine; an error of a store of its own is carried on.
     #[cold]
     pub fn of(error: Error) -> TableError {
         error.downcast().unwrap_or_else(TableError::Engine)

@@ -1,8 +1,8 @@
-//! Fields of structs with `#[derive(Record)]`: which types they may have, and which columns they are.
+//! Fields of structs with `#[derive(Record)]`: the types that they may have, and the columns that they are.
 //!
-//! A struct's fields are found by the columns' names, so the table may have its columns in another order, dropped ones
-//! among them, and columns more that are nullable or have a default. Reading and writing goes by the columns' numbers,
-//! through [`RowRef`](crate::RowRef) and [`RowWriter`]: the rows are those that every other way has.
+//! A struct's fields are found by the columns' names. So the table may have its columns in another order, dropped ones
+//! among them. It may also have more columns, if they are nullable or have a default. Reading and writing goes by the
+//! columns' numbers, through [`RowRef`](crate::RowRef) and [`RowWriter`]: the rows are the same as in every other way.
 
 use crate::error::TableError;
 use crate::key::KeyValues;
@@ -21,7 +21,7 @@ use crate::types::{Date, Decimal, Time, Timestamp, Uuid};
 pub trait StoredField: Sized {
     /// The column's type.
     const KIND: Type;
-    /// Whether there may be no value.
+    /// True if there may be no value.
     const NULLABLE: bool = false;
     /// Such a value in a key, as verbs take it: a number as it is, a text as `&str`.
     type Key<'k>: KeyValues + Copy;

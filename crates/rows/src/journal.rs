@@ -1,9 +1,9 @@
 //! Rows of journals: appended, never changed, and read in the order in which they came.
 //!
-//! There are two kinds, as of records: structs of plain data ([`PlainJournalRow`]), whose rows are their bytes, and structs
-//! with fields of any length, by `#[derive(Record)]` with `#[record(journal = "…")]`. A row of the latter is a fingerprint of
-//! its fields' names and types, and then a row as [`RowFormat`] has it. So it is known of each row which fields it has, and
-//! one that was appended by a type with others is refused, and never read as something else.
+//! There are two kinds, as of records: structs of plain data ([`PlainJournalRow`]), whose rows are their bytes, and
+//! structs with fields of any length, by `#[derive(Record)]` with `#[record(journal = "…")]`. A row of the latter is a
+//! fingerprint of its fields' names and types, followed by a row of [`RowFormat`]. So a row of another type is
+//! refused, and never read as something else.
 
 use crate::error::TableError;
 use crate::record::{FieldColumn, handles};

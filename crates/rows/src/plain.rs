@@ -18,14 +18,14 @@ pub trait RecordKey: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static> RecordKey for T {}
 
-/// A [`Record`] of plain data: of a fixed size, stored as it is, and read where it stands. Implement it with
+/// A [`Record`] of plain data: of a fixed size, stored as it is, and read in place. Implement it with
 /// [`record!`](crate::record!).
 pub trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
     /// The type of the primary key.
     type Key: RecordKey;
     /// The table's name, unique in a database.
     const NAME: &'static str;
-    /// Where the key stands in the record, in bytes.
+    /// The key's offset in the record, in bytes.
     const KEY_OFFSET: usize;
 
     /// Its fields as columns, in their order; `None` if the type does not say which fields it has. They are
@@ -35,12 +35,12 @@ pub trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'stati
     }
 }
 
-/// How a record of plain data lies in its row.
+/// The layout of a record of plain data in its row.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainLayout {
     /// Its bytes.
     pub bytes: usize,
-    /// Where its key stands.
+    /// The offset of its key.
     pub key_offset: usize,
     /// Bytes of its key.
     pub key_bytes: usize,
@@ -248,7 +248,7 @@ pub struct Field<R, T> {
 }
 
 impl<R, T> Field<R, T> {
-    /// Where it stands in the record, in bytes.
+    /// Its offset in the record, in bytes.
     #[inline]
     pub fn offset(self) -> usize {
         self.offset
@@ -269,7 +269,7 @@ impl<R, T> fmt::Debug for Field<R, T> {
     }
 }
 
-/// What [`field!`](crate::field!) calls; the first argument makes the compiler check the type.
+/// The function behind [`field!`](crate::field!); the first argument makes the compiler check the type.
 ///
 /// # Panics
 /// If the field does not lie within the record, which the macro cannot produce.

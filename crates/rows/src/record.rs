@@ -1,12 +1,12 @@
 //! Records: structs of a program's own that are rows of a table; handles of tables.
 //!
 //! There are two kinds, with the same verbs. [`record!`](crate::record!) makes one of a struct of plain data
-//! ([`Plain`]), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length.
-//! The latter's fields are found by the columns' names, so its table may have the columns in another order, dropped ones
-//! among them, and columns more that are nullable or have a default.
+//! ([`Plain`]), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length. The
+//! latter's fields are found by the columns' names. So its table may have the columns in another order, dropped ones
+//! among them, and more columns that are nullable or have a default.
 //!
-//! Invariant: which columns the fields are is asked of the schema that a row is read or written by, at each verb, so a
-//! handle never reads a column for another one, whatever became of its table.
+//! Invariant: each verb looks up the fields' columns in the schema that a row is read or written by. So a handle never
+//! reads one column for another, even after the table was changed.
 
 use crate::error::TableError;
 use crate::plain::{Plain, PlainLayout};
@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 /// A struct that is a row of a table: `#[derive(Record)]`, or [`record!`](crate::record!) for one of plain data, which is
 /// stored as it is.
 ///
-/// What is not documented here is for stores of rows.
+/// Undocumented items are for stores of rows.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no record of Sardonyx",
     note = "declare it with `#[derive(Record)]` and `#[record(table = \"…\", key = …)]`, or, of plain data, with `record!`"
@@ -37,7 +37,7 @@ pub trait Record: Sized + 'static {
     type Columns: Copy;
     /// The table's name, unique in a database.
     const TABLE: &'static str;
-    /// How it lies in its row, if it is plain data: known at compile time, so that verbs have one way each.
+    /// Its layout in the row, if it is plain data: known at compile time, so that verbs have one way each.
     #[doc(hidden)]
     const PLAIN: Option<PlainLayout>;
     /// The fields' columns in order, unless it is plain data.
@@ -59,7 +59,7 @@ pub trait Record: Sized + 'static {
     #[doc(hidden)]
     fn plain_bytes(&self) -> &[u8];
 
-    /// Of plain data: the key as it stands in the record.
+    /// The key's bytes as the record has them, of plain data.
     #[doc(hidden)]
     fn plain_key<'k>(key: &'k Self::Key<'_>) -> &'k [u8];
 
@@ -84,7 +84,7 @@ pub trait Record: Sized + 'static {
     /// A copy of a row's record.
     ///
     /// # Errors
-    /// Those of [`Record::borrow_row`].
+    /// The errors of [`Record::borrow_row`].
     #[doc(hidden)]
     #[inline]
     fn copy_row<P: PageRead + ?Sized>(
@@ -100,7 +100,7 @@ pub trait Record: Sized + 'static {
     /// The record of a row by its columns.
     ///
     /// # Errors
-    /// Those of [`Record::borrow_row`].
+    /// The errors of [`Record::borrow_row`].
     #[doc(hidden)]
     fn read_row<P: PageRead + ?Sized>(
         columns: &Self::Columns,
@@ -113,16 +113,16 @@ pub trait Record: Sized + 'static {
 /// A field's column: its name, its type, and whether there may be no value.
 pub type FieldColumn = (&'static str, Type, bool);
 
-/// A row that was found: where it stands, and what it is.
+/// A row that was found: its place, schema and pages.
 #[derive(Debug)]
 pub struct Found<'a, P: ?Sized = [u8]> {
     /// The pages.
     pub pages: &'a P,
-    /// What its columns are.
+    /// The schema of its table.
     pub schema: &'a Schema,
     /// The table's name.
     pub table: &'a str,
-    /// Where it stands.
+    /// Its place.
     pub at: Address,
 }
 
@@ -133,7 +133,7 @@ where
     /// The row, to read column by column.
     ///
     /// # Errors
-    /// Those of [`RowRef::new`].
+    /// The errors of [`RowRef::new`].
     #[inline]
     pub fn row(&self) -> Result<RowRef<'a, P>, TableError> {
         RowRef::new(self.pages, self.schema, self.table, self.at)
@@ -152,10 +152,10 @@ impl<P: ?Sized> Copy for Found<'_, P> {}
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRow {}
 
-/// What is made of a row that is found in pages: of live ones a [record](Record::Ref) that stands there, of a snapshot's a
-/// copy, of [`AnyRow`] the row by its columns.
+/// The form in which a verb returns a row of pages: a [record](Record::Ref) borrowed from live ones, a copy from a
+/// snapshot's, or the row by its columns for [`AnyRow`].
 pub trait RowForm<'a, P: PageRead + ?Sized> {
-    /// What is made of it.
+    /// The form's type.
     type Item;
     /// Which columns of a table it is.
     #[doc(hidden)]
@@ -164,7 +164,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     /// The columns of a table of this schema that are its fields.
     ///
     /// # Errors
-    /// Those of [`Record::columns_in`].
+    /// The errors of [`Record::columns_in`].
     #[doc(hidden)]
     fn columns_of(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
 
@@ -175,10 +175,10 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     #[doc(hidden)]
     fn give(found: Found<'a, P>, columns: &Self::Columns) -> Result<Self::Item, TableError>;
 
-    /// The same, of a row whose page was read: plain data is taken from there.
+    /// The same, of a row whose page was read: plain data is taken from that page.
     ///
     /// # Errors
-    /// Those of [`RowForm::give`].
+    /// The errors of [`RowForm::give`].
     #[doc(hidden)]
     #[inline(always)]
     fn give_of_page(

@@ -47,7 +47,7 @@ pub trait RecordRows: WriteRows {
     /// [`TableError::UnknownHandle`].
     fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError>;
 
-    /// Where the record with this key is.
+    /// The place of the record with this key.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`]; if this is no key of the table.
@@ -57,7 +57,7 @@ pub trait RecordRows: WriteRows {
         key: &R::Key<'_>,
     ) -> Result<Option<Self::Place>, TableError>;
 
-    /// Where the record with the key of this one is, which is plain data.
+    /// The place of the record with the key of this one, which is plain data.
     ///
     /// # Errors
     /// The errors of [`RecordRows::place_of_record`].

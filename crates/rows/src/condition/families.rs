@@ -5,7 +5,7 @@ use super::{ConditionError, Operand};
 use crate::schema::{Type, Value};
 use crate::value_text::parse_value;
 
-/// What types of values compare with each other.
+/// Families of types. Values of one family compare with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
     Null,

@@ -29,8 +29,8 @@ pub trait ComputeDefaults: Debug + Send + Sync {
     ) -> Result<Vec<Value>, (usize, DefaultFailure)>;
 }
 
-/// A table of texts in the transaction that the row is a part of: a default may change what stands there, as up to where
-/// the numbers of a sequence are used.
+/// A table of texts, in the transaction that the row is a part of. A default may change a text, such as the last
+/// number of a sequence.
 pub trait Objects {
     /// The text in a column of the row with a key; `None` if there is no such row, or no such table.
     ///

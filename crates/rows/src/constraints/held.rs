@@ -1,8 +1,8 @@
 //! References that are checked later than rows change: at the end of a statement, or of the transaction.
 //!
-//! A caller that [holds](HeldReferences::hold) references has their violations noted instead of refused. A note has the
-//! reference and the values, not the rows: [`check_held`] looks at the rows as they stand then, so a note of rows that have
-//! gone, or came back, is harmless. A return to a mark takes the notes back, too.
+//! A caller that [holds](HeldReferences::hold) references has their violations noted instead of refused. A note has
+//! the reference and the values, not the rows. [`check_held`] reads the rows at its own time, so a note of rows that
+//! were deleted, or inserted again, is harmless. A return to a mark takes the notes back, too.
 
 use super::ConstrainedRows;
 use super::references::{
@@ -31,7 +31,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// Rows with the same key as those that are gone do.
+    /// Other rows with the key of the deleted ones are accepted.
     pub const NOW: Due = Due {
         now: true,
         strict_delete: false,
@@ -210,7 +210,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     let Some(notes) = store.held().notes_of(place) else {
         return Ok(());
     };
-    // The table may have gone since, or the reference.
+    // The table, or the reference, may have been dropped since.
     let Some(schema) = store.row_schema(table) else {
         return Ok(());
     };

@@ -68,7 +68,7 @@ pub(super) fn values_of<'r>(
     columns.iter().map(|&column| row.value_at(column)).collect()
 }
 
-/// Checks a row as it now stands: the table's conditions, and what it refers to.
+/// Checks a row in its current state: the table's conditions, and the rows that it refers to.
 ///
 /// # Errors
 /// [`RowError::Check`](crate::RowError::Check), [`TableError::NoSuchReference`]; the caller rolls back.
@@ -81,7 +81,7 @@ pub fn check_row<S: ConstrainedRows>(
     check_references(store, table, at)
 }
 
-/// Checks that a row, as it now stands, meets the conditions of its table.
+/// Checks that a row, in its current state, meets the conditions of its table.
 ///
 /// # Errors
 /// The errors of [`meets`].

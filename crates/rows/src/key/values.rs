@@ -104,8 +104,8 @@ impl KeyShape {
         self.encode(values, false)
     }
 
-    /// The key of these values as an entry of an index has it, if that has all of a key and these are integers of all its
-    /// columns: what [`KeyShape::of_values`] says of others.
+    /// The key of these values as an entry of an index has it. `None` unless the entry has the whole key and the
+    /// values are integers of all its columns; then use [`KeyShape::of_values`].
     #[inline(always)]
     pub fn word_of(&self, values: &(impl KeyValues + ?Sized)) -> Option<u64> {
         if !self.is_exact {
@@ -179,7 +179,7 @@ impl KeyShape {
 }
 
 impl SearchKey {
-    /// Whether the last column, whose bytes start at `from`, is null.
+    /// Returns true if the last column, whose bytes start at `from`, is null.
     fn ends_in_null(&self, from: usize, part: &Part) -> bool {
         let marker = if part.descending { !NULL } else { NULL };
         part.null.is_some() && self.bytes[from] == marker

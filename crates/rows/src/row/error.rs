@@ -1,4 +1,4 @@
-//! What can be wrong with values that are to be stored in a row, or with the name of a column.
+//! Errors of values that are to be stored in a row, and of names of columns.
 
 use crate::condition::CheckFailure;
 use crate::constraints::DefaultFailure;
@@ -40,9 +40,9 @@ pub enum RowError {
         table: String,
         /// `columns`, or `key columns`.
         what: &'static str,
-        /// How many it has.
+        /// The number of columns.
         wanted: usize,
-        /// How many values there are.
+        /// The number of values given.
         given: usize,
     },
     /// A value of another type than the column's.
@@ -70,7 +70,7 @@ pub enum RowError {
         kind: Type,
         /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// No value where there must be one.
@@ -108,9 +108,9 @@ pub enum RowError {
         table: String,
         /// The column.
         column: String,
-        /// How long they are.
+        /// The length of the value, in bytes.
         bytes: usize,
-        /// How long they may be.
+        /// The largest length, in bytes.
         limit: usize,
     },
     /// A value that the column's declared type does not have.
@@ -172,7 +172,7 @@ pub enum RowError {
         name: String,
         /// SQLSTATE.
         code: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }

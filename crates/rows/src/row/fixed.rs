@@ -54,7 +54,7 @@ impl Unfit {
     }
 }
 
-/// Whether a row says that a column has no value.
+/// Returns true if a column of a row is null.
 #[inline]
 pub(crate) fn is_null(row: &[u8], column: &Column) -> bool {
     let is_set = |NullBit { byte, bit }| row[byte as usize] >> bit & 1 == 1;
@@ -70,8 +70,8 @@ pub(crate) fn set_null(row: &mut [u8], column: &Column, is_null: bool) {
     }
 }
 
-/// Stores a value in a row's fixed part; text and bytes by the reference that `replace` gives for the one that stands
-/// there.
+/// Stores a value in a row's fixed part. `replace` returns the new reference of a text or bytes, given the present
+/// one.
 pub fn set_column(
     fixed: &mut [u8],
     table: &str,
@@ -149,7 +149,7 @@ pub fn value_in_record<'r>(schema: &Schema, record: &'r [u8], column: usize) -> 
     }
 }
 
-/// The value that stands for a column of a fixed width; null bits are not looked at.
+/// Decodes the bytes of a column of a fixed width. Null bits are not read.
 ///
 /// # Panics
 /// If `bytes` has another length than the type, or the type has none.
@@ -303,7 +303,7 @@ fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
     }
 }
 
-/// Whether a value in a row is the one given, which may say it in another way.
+/// Returns true if a value in a row equals the one given, which may be of another representation.
 pub fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
     if kind.is_variable() {
         return variable_bytes(kind, there).ok() == variable_bytes(kind, given).ok();

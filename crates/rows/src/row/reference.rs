@@ -24,7 +24,7 @@ pub struct RowRef<'a, P: PageRead + ?Sized = [u8]> {
     /// Its fixed part, in the shape of its page.
     fixed: Cow<'a, [u8]>,
     shape: u8,
-    /// What was put together.
+    /// The values that were put together of several cells.
     read: OnceCell<Together>,
 }
 
@@ -119,17 +119,17 @@ where
         }
     }
 
-    /// What its columns are.
+    /// The schema of its table.
     pub fn schema(&self) -> &'a Schema {
         self.schema
     }
 
-    /// Where it stands.
+    /// Its place.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// Its fixed part as it stands in its page.
+    /// Its fixed part, as in its page.
     pub fn fixed(&self) -> &[u8] {
         &self.fixed
     }
@@ -227,7 +227,7 @@ where
     /// The values of all columns that are not dropped, in order.
     ///
     /// # Errors
-    /// Those of [`RowRef::get_at`].
+    /// The errors of [`RowRef::get_at`].
     pub fn to_values(&self) -> Result<Vec<Value>, Error> {
         let columns = self.schema.live_columns();
         let values = columns.map(|(number, _)| self.get_at(number).map(ValueRef::to_value));

@@ -7,11 +7,11 @@ use super::{
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 use std::sync::Arc;
 
-/// A schema that is being written down; [`Schema::new`] begins one.
+/// A builder of a schema; [`Schema::new`] begins one.
 ///
-/// What is said of a column ([`nullable`](Self::nullable), [`default`](Self::default_value)) is of the last one before
-/// it; what is said of an index ([`ordered`](Self::ordered), [`unique`](Self::unique)) of the last index, or the
-/// primary key. What is wrong is told when it is built.
+/// Properties of a column ([`nullable`](Self::nullable), [`default`](Self::default_value)) apply to the last column
+/// before them. Properties of an index ([`ordered`](Self::ordered), [`unique`](Self::unique)) apply to the last index,
+/// or the primary key. Errors are returned when it is built.
 ///
 /// ```
 /// use sardonyx_rows::schema::{Schema, Type};
@@ -32,7 +32,7 @@ pub struct SchemaBuilder {
     columns: Vec<(Column, bool)>,
     primary: Option<Index>,
     indexes: Vec<Index>,
-    /// Whether the primary key was said last.
+    /// True if the primary key was declared last.
     of_primary: bool,
     references: Vec<Reference>,
     checks: Vec<(String, String)>,
@@ -93,7 +93,7 @@ impl SchemaBuilder {
         self
     }
 
-    /// What rows get that do not say the last column's value. A whole number does for a float, too.
+    /// The value of the last column in rows that are inserted without one. A whole number is valid for a float, too.
     pub fn default_value(mut self, value: impl Into<Value>) -> Self {
         match self.columns.last_mut() {
             Some((column, _)) => {
@@ -201,7 +201,7 @@ impl SchemaBuilder {
     /// The schema, of a table that refers to no other.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn build(self) -> Result<Schema, SchemaError> {
         self.build_with("", &|_| None)
     }
@@ -209,7 +209,7 @@ impl SchemaBuilder {
     /// The schema of a table of this name.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn build_with(self, name: &str, tables: TablesByName<'_>) -> Result<Schema, SchemaError> {
         if let Some(reason) = self.misplaced {
             return Err(SchemaError::Misplaced { reason });

@@ -118,7 +118,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NotWider`], [`SchemaError::Change`] if an index, a reference or a
-    /// condition names it; those of [`Schema::with_column`].
+    /// condition names it; the errors of [`Schema::with_column`].
     pub fn with_wider_column(&self, name: &str, to: Type) -> Result<(Schema, usize), SchemaError> {
         let from = self.column_to_change(name)?;
         let column = &self.columns[from];
@@ -138,7 +138,7 @@ impl Schema {
     /// With a column more, of any type, for new values of another one while its rows are rewritten.
     ///
     /// # Errors
-    /// Those of [`Schema::with_wider_column`], but for the type's.
+    /// The errors of [`Schema::with_wider_column`], but for the type's.
     pub fn with_retyped_column(&self, name: &str, to: Type) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         self.check_unused(from, "changed in its type")?;
@@ -203,7 +203,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NullableKey`] if the column is in the primary key,
-    /// [`SchemaError::Change`] if another index or a reference names it; those of [`Schema::with_column`].
+    /// [`SchemaError::Change`] if another index or a reference names it; the errors of [`Schema::with_column`].
     pub fn with_room_for_nulls(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let has = |key: &[super::KeyPart]| key.iter().any(|part| part.column == number);
@@ -266,7 +266,7 @@ impl Schema {
         number.ok_or_else(|| self.unknown_column(name, "the change"))
     }
 
-    /// What names a column.
+    /// The index, reference or condition that names a column, as a text for an error.
     #[doc(hidden)]
     pub fn user_of(&self, number: usize) -> Option<String> {
         let mut indexes = [&self.primary].into_iter().chain(&self.indexes);
@@ -293,7 +293,7 @@ impl Schema {
 }
 
 impl Type {
-    /// Whether every value of another type is one of this, and not the same.
+    /// Returns true if the type is wider than another: it has every value of that type, and more.
     pub fn is_wider_than(self, from: Type) -> bool {
         let integer = |kind| match kind {
             Type::I8 => Some((8, true)),

@@ -1,6 +1,6 @@
-//! Whether a table can have a schema: names, limits, types, defaults, keys, places.
+//! Checks of a schema: names, limits, types, defaults, keys, places.
 //!
-//! One check for all that comes in: what a program builds, what a change makes, what is read from the database.
+//! One check for every source: a program's builder, a change of a schema, and bytes of the database.
 
 use super::{
     CHECK_BYTES_MAX, CHECKS_MAX, COLUMN_NAME_BYTES_MAX, COLUMNS_MAX, Column, DEFAULT_BYTES_MAX,
@@ -15,10 +15,10 @@ use std::collections::HashSet;
 pub(crate) const SCALE_MAX: u8 = 38;
 
 impl Schema {
-    /// Whether a table can have it.
+    /// Checks that a table can have it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn check(&self) -> Result<(), SchemaError> {
         self.check_counts()?;
         self.check_columns()?;
@@ -101,7 +101,7 @@ impl Schema {
                 return Err(wrong("does not lie within the row"));
             }
             if column.dropped && !column.kind.is_variable() {
-                // Nobody reads it, so nothing of it can be wrong.
+                // A dropped column is never read, so it is not checked.
                 continue;
             }
             let bits = (column.offset..column.offset + column.kind.bytes()).map(|at| (at, 0xff));
@@ -160,8 +160,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Whether a reference can be to columns of a table with that schema: of the same types, or whole numbers, and a unique
-    /// key there.
+    /// Checks that a reference can be to columns of a table with that schema: of the same types, or whole numbers, and
+    /// a unique key there.
     pub fn check_reference(
         &self,
         reference: &ForeignKey,
@@ -264,7 +264,7 @@ impl Schema {
 }
 
 impl Column {
-    /// Whether a value is one of this column's type, or null: no conversion is needed but that of width.
+    /// Returns true if a value is of this column's type, or null: it needs no conversion but that of width.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         let fits = |value: i128, bits: u32, signed: bool| match signed {
             true => value >> (bits - 1) == 0 || value >> (bits - 1) == -1,

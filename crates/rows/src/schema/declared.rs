@@ -1,8 +1,8 @@
-//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction, NOT
-//! NULL that was set later, and defaults that are computed for each row.
+//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction,
+//! a later NOT NULL, and computed defaults.
 //!
-//! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. What it says of values is
-//! known here ([`Limit`]), so that every program keeps it. A default in SQL is computed by a program that speaks SQL
+//! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. [`Limit`] is its
+//! effect on values, so that every program keeps it. A program that speaks SQL computes a default in SQL
 //! ([`constraints`](crate::constraints)).
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};

@@ -1,4 +1,4 @@
-//! Where a table's schema in the database and the one that a program says differ, for the error that refuses it.
+//! The differences between a table's schema in the database and a program's, for the error that refuses it.
 
 use super::{Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Value};
 use std::fmt::Write as _;

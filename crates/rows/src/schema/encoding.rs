@@ -1,8 +1,7 @@
 //! A schema as bytes: lengths before contents, little-endian, with a version and a checksum.
 //!
-//! What is read is checked as any schema is (`check`), so whatever the bytes are, either they are a schema that a
-//! table can have or they are refused. Nothing is allocated before the bytes for it are there. The format is in
-//! `docs/format.md`.
+//! Schemas that are read are checked as any schema is (`check`): arbitrary bytes give a schema that a table can have,
+//! or an error. Memory is allocated only for bytes that are present. `docs/format.md` has the format.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -15,7 +14,7 @@ use sardonyx_base::crc32c;
 /// The version that is written of a schema that declares nothing of its columns beside their types, and whose references
 /// set no columns.
 const PLAIN_VERSION: u16 = 1;
-/// The version of one that does: what is declared stands at its end.
+/// The version of a schema with declared types, which are at its end.
 const DECLARED_VERSION: u16 = 2;
 /// The version of one that declares types which programs of version 2 would take for texts. All else is as in version 2.
 const TYPED_VERSION: u16 = 3;
@@ -80,11 +79,11 @@ impl Schema {
         self.declared.is_empty() && keys.all(is_known)
     }
 
-    /// The schema that stands in these bytes.
+    /// Decodes a schema.
     ///
     /// # Errors
-    /// [`SchemaError::Damaged`] with the place, [`SchemaError::Version`] if a later version wrote it, and whatever
-    /// else a schema cannot be.
+    /// [`SchemaError::Damaged`] with the place; [`SchemaError::Version`] if a later version wrote it; the errors of
+    /// the check.
     pub fn decode(bytes: &[u8]) -> Result<Schema, SchemaError> {
         let mut head = Reader { bytes, at: 0 };
         let version = head.u16()? as u16;

@@ -1,4 +1,4 @@
-//! What can be wrong with a schema.
+//! Errors of schemas.
 
 use super::Type;
 
@@ -29,9 +29,9 @@ pub enum SchemaError {
     /// There is no such column.
     #[error("there is no column {column:?}, which {user} names; the columns are {there_are}")]
     UnknownColumn {
-        /// What was looked for.
+        /// The name that was looked for.
         column: String,
-        /// What names it.
+        /// The key, index or condition that names it.
         user: String,
         /// The names of those that there are.
         there_are: String,
@@ -39,11 +39,11 @@ pub enum SchemaError {
     /// More of something than a table can have.
     #[error("{what} is {count}, the limit is {limit}")]
     TooMany {
-        /// What.
+        /// The limited items.
         what: &'static str,
-        /// How many.
+        /// Their number.
         count: usize,
-        /// How many there may be.
+        /// The largest number.
         limit: usize,
     },
     /// A default is no value of its column.
@@ -61,7 +61,7 @@ pub enum SchemaError {
     Type {
         /// The column.
         column: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// There is no primary key.
@@ -73,7 +73,7 @@ pub enum SchemaError {
         /// The column.
         column: String,
     },
-    /// A column stands twice in one key.
+    /// A key has a column twice.
     #[error("column {column:?} stands twice in the key of {index:?}")]
     KeyColumnTwice {
         /// The column.
@@ -97,9 +97,9 @@ pub enum SchemaError {
     Place {
         /// The column.
         column: String,
-        /// Where it stands.
+        /// Its offset.
         offset: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
     /// A builder's words stand where they say nothing.
@@ -131,7 +131,7 @@ pub enum SchemaError {
     Condition {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         source: crate::condition::ConditionError,
     },
     /// A change of the schema cannot be made.
@@ -139,7 +139,7 @@ pub enum SchemaError {
     Change {
         /// The column.
         column: String,
-        /// What was to be done.
+        /// The change that was requested.
         change: &'static str,
         /// Why not, and what to do.
         reason: String,
@@ -161,15 +161,15 @@ pub enum SchemaError {
     Declared {
         /// The column.
         column: String,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
     /// Stored bytes are no schema.
     #[error("the stored schema is damaged at byte {at}: {reason}")]
     Damaged {
-        /// Where.
+        /// The offset of the damage.
         at: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
     /// A schema that a later version stored.

@@ -35,7 +35,7 @@ impl Schema {
     /// With one more column, which is generated. Rows of the shapes before do not have its value yet.
     ///
     /// # Errors
-    /// Those of [`Schema::with_column`]; [`SchemaError::Declared`] if the expression can be none.
+    /// The errors of [`Schema::with_column`]; [`SchemaError::Declared`] if the expression can be none.
     pub fn with_generated_column(&self, column: &GeneratedColumn) -> Result<Schema, SchemaError> {
         let mut schema = self.with_column(&column.name, column.kind, true, Value::Null)?;
         schema.declared.push(Declared {

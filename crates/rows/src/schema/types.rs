@@ -52,9 +52,9 @@ pub enum Type {
     Uuid,
     /// Plain data of a program's own type, such as an array or a nested struct: bytes to everybody else.
     Plain {
-        /// How many bytes.
+        /// Its size, in bytes.
         bytes: u32,
-        /// To what they are aligned: 1, 2, 4 or 8.
+        /// Its alignment: 1, 2, 4 or 8.
         align: u8,
         /// Tells types of one size apart: a hash of the type's text.
         fingerprint: u64,
@@ -102,7 +102,7 @@ impl Type {
         }
     }
 
-    /// Whether values have any length, and stand outside the fixed part where they are long.
+    /// Returns true if values have any length; long ones are stored outside the fixed part.
     #[inline]
     pub const fn is_variable(self) -> bool {
         matches!(self, Type::Text | Type::Bytes)

@@ -47,7 +47,7 @@ impl Date {
         i32::try_from(moved).ok().map(Date)
     }
 
-    /// How many days later this is than another day; negative if it is earlier.
+    /// The number of days from another day to this; negative if this is earlier.
     pub fn days_since(self, other: Date) -> i64 {
         i64::from(self.0) - i64::from(other.0)
     }
@@ -80,7 +80,7 @@ impl Time {
 }
 
 impl Timestamp {
-    /// What the system's clock says. Times beyond 290,000 years are the first or last that there is.
+    /// The time of the system's clock. Times beyond 290,000 years become the first or the last timestamp.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -118,7 +118,7 @@ impl Timestamp {
         self.0.checked_sub(micros).map(Timestamp)
     }
 
-    /// How many microseconds later this is than another point in time; negative if it is earlier.
+    /// The number of microseconds from another point in time to this; negative if this is earlier.
     pub fn micros_since(self, other: Timestamp) -> Option<i64> {
         self.0.checked_sub(other.0)
     }

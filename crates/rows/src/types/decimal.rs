@@ -39,7 +39,7 @@ impl<const SCALE: u8> Decimal<SCALE> {
         Decimal([(bits as u64).to_le(), ((bits >> 64) as u64).to_le()])
     }
 
-    /// How many units.
+    /// The number of units.
     pub const fn units(self) -> i128 {
         let [low, high] = self.0;
         (u64::from_le(high) as u128 as i128) << 64 | u64::from_le(low) as i128

@@ -1,4 +1,4 @@
-//! Values as text, in one form for all who print or read them: conditions, the command's tables, CSV.
+//! Values as text, in one form for all readers and writers: conditions, the command's tables, CSV.
 //!
 //! | type | text |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | date, time, timestamp | `2026-01-31`, `23:59:59.000001`, `2026-01-31T23:59:59Z` |
 //! | UUID | `67e55044-10b1-426f-9247-bb680e5fe0c8` |
 //!
-//! What [`ValueRef`] prints, [`parse_value`] reads as the same value of the column's type. A null has no
-//! text of its own: it prints as nothing, and the format around it says how it is told from an empty text.
+//! [`parse_value`] reads the output of [`ValueRef`] as the same value of the column's type. A null has no text of its
+//! own: it prints as nothing, and the format around it distinguishes it from an empty text.
 
 mod calendar;
 
@@ -28,7 +28,7 @@ use std::fmt;
 pub struct ValueTextError {
     /// The type.
     pub kind: Type,
-    /// What is wrong.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn parse_decimal(text: &str) -> Option<(i128, u8)> {
 /// Units of one scale as units of another.
 ///
 /// # Errors
-/// What is wrong if they cannot be: digits would be lost, or there are too many.
+/// The reason, if they cannot be: digits would be lost, or there are too many.
 pub fn rescale(units: i128, from: u8, to: u8) -> Result<i128, &'static str> {
     if from == to {
         return Ok(units);
