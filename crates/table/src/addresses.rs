@@ -1,4 +1,4 @@
-//! Where the rows of a table stand, in the order of the addresses.
+//! The places of a table's rows, in the order of the addresses.
 
 use crate::table::{Slot, TableState, page_bytes};
 use sardonyx_rows::layout::PageLayout;

@@ -1,16 +1,15 @@
 //! Building the index of a whole table at once, on several threads.
 //!
-//! The number of records is known (the bitmaps have been counted), so the shards get their final
-//! size first and nothing ever moves. The threads share all shards: an entry is put into an empty
-//! place by compare-and-swap, which hardly ever fails, as two threads rarely want one place at one
-//! time. So every record is read once, by one thread, and no thread waits.
+//! The number of records is known (the bitmaps have been counted), so the shards get their final size first and
+//! nothing ever moves. The threads share all shards. An entry is put into an empty place by compare-and-swap, which
+//! hardly ever fails, as two threads rarely want one place at one time. So every record is read once, by one thread,
+//! and no thread waits.
 //!
-//! What takes the time is waiting for memory, thrice for each record: its bitmap, its key, its place
-//! in the index. Records are therefore taken in batches, whose keys and then places are asked for
-//! before the first of them is used.
+//! Waiting for memory takes most of the time, thrice for each record: its bitmap, its key, its place in the index.
+//! Records are therefore taken in batches, whose keys and then places are prefetched before the first of them is used.
 //!
-//! Entries are never removed meanwhile. So of two records with one key the later one meets the
-//! earlier one's entry on its way to an empty place: damaged pages are noticed.
+//! Entries are never removed meanwhile. So of two records with one key the later one meets the earlier one's entry on
+//! its way to an empty place: damaged pages are noticed.
 
 use crate::index::{
     HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
@@ -160,7 +159,7 @@ struct Builder<'a> {
     state: &'a TableState,
     turns: Vec<Range<u64>>,
     next_turn: AtomicUsize,
-    /// Set by whoever fails, so that the others need not go on.
+    /// Set by a thread that fails, so that the others stop.
     stopped: AtomicBool,
     shards: Vec<&'a [AtomicU64]>,
     depth: u32,
@@ -275,7 +274,7 @@ impl Batch {
         self.len == BATCH
     }
 
-    /// What is in it; it is empty afterwards.
+    /// Takes all addresses; the batch is empty afterwards.
     fn take(&mut self) -> &[Address] {
         &self.addresses[..std::mem::take(&mut self.len)]
     }

@@ -14,11 +14,11 @@ use sardonyx_rows::schema::{Column, Schema, SchemaError, Type, Value};
 use sardonyx_rows::{DefineRows, ReadRow, TableError, check_name};
 
 impl Transaction<'_> {
-    /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
+    /// Adds a column to a table, at once, however many rows it has: existing rows have the default, or are null.
     ///
-    /// Programs that do not know the column go on: plain records (`record!`) are what all rows begin with, structs with
-    /// `#[derive(Record)]` go by the columns' names. What they insert has the default, and what they change keeps the
-    /// value that it has. A plain record cannot have the column itself, since rows that are there do not.
+    /// Programs that do not know the column still work: every row begins with the plain record (`record!`), and
+    /// structs with `#[derive(Record)]` find columns by name. Rows that they insert have the default, and rows that
+    /// they change keep the column's value. A plain record cannot have the column itself, since existing rows do not.
     ///
     /// ```
     /// # use sardonyx_table::Transaction;
@@ -34,9 +34,9 @@ impl Transaction<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, there is a column of this name, or it has neither a default of its
-    /// type nor is nullable; [`Error::Limit`] if the row would be too long, or the table has had too many shapes. Nothing
-    /// has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the column is neither nullable nor has a
+    /// default of its type; [`Error::Limit`] if the row would be too long, or the table has had too many shapes.
+    /// Nothing has changed then.
     pub fn add_column(
         &mut self,
         table: &str,
@@ -48,7 +48,7 @@ impl Transaction<'_> {
         DefineRows::add_column(self, table, name, kind, nullable, default)
     }
 
-    /// Drops a column. Its bytes in the rows stay, and are read by nobody.
+    /// Drops a column. Its bytes stay in the rows, and are never read.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
@@ -71,8 +71,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, the type is not wider, or an index, a reference or a
-    /// condition names the column; [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing
-    /// has changed then.
+    /// condition names the column; [`Error::Limit`] if a transaction cannot rewrite so many rows. Nothing has changed
+    /// then.
     pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
         self.whole(|tx| {
             let mut from = 0;

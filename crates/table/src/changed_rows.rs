@@ -56,12 +56,12 @@ where
 }
 
 impl SpaceSnapshot {
-    /// Calls `each` with every row of a table that may not be what it was, as it was and as it is now. The table
-    /// has the same columns.
+    /// Calls `each` with every row of a table that may have changed, as it was and as it is now. The table has the
+    /// same columns.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::Conflict`] if all rows were replaced at once; that there is no such table, or that
-    /// the snapshot was ended.
+    /// The error that `each` returns; [`TableError::Conflict`] if all rows were replaced at once; an error if there is
+    /// no such table, or the snapshot was ended.
     pub fn changed_rows<E: From<TableError>>(
         &self,
         table: u16,

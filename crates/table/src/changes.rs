@@ -1,16 +1,18 @@
-//! Changes of rows as they are kept: rows of a journal that no definition has, in the commit group of the transaction that
-//! made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps journals.
+//! Changes of rows as they are kept: rows of a journal without a definition, in the commit group of the transaction
+//! that made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps
+//! journals.
 //!
-//! A change has the row before and after, each as bytes of its own ([`RowFormat`]), and the *generation* that they are of:
-//! a number made of the table's number, its name and its schema. The description of a generation is a row of the same
-//! journal, put there before the first change that needs it, again after some [`DESCRIBED_BYTES`], and after each opening.
-//! So whoever begins to read in the middle finds it near, whatever became of the table since, and needs no page.
+//! A change has the row before and after, each as bytes of its own ([`RowFormat`]), and the *generation* of the table:
+//! a number computed from the table's number, its name and its schema. The description of a generation is a row of the
+//! same journal. It is written before the first change that needs it, again after some [`DESCRIBED_BYTES`], and after
+//! each opening. So a reader that begins in the middle finds it near, even if the table changed since, and needs no
+//! page.
 //!
 //! ```text
 //! described(7) inserted(7) updated(7) | inserted(7) ... ALTER TABLE: described(9) updated(9) ... described(9) ...
 //! ```
 //!
-//! What is longer than a journal's row is in pieces, one behind the other.
+//! Content that is longer than a journal's row is in pieces, one behind the other.
 
 use sardonyx_base::bytes::{u32_at, u64_at};
 use sardonyx_base::hash::Fnv1a;
@@ -35,7 +37,7 @@ const LAST: u8 = 2;
 /// The most bytes of content of a piece.
 const PIECE_BYTES: usize = RECORD_BYTES_MAX - HEAD_BYTES;
 
-/// What became of a row, or of all rows of a table.
+/// The kind of a change: of a row, or of all rows of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ChangeKind {
     /// It is new.
@@ -50,7 +52,7 @@ pub enum ChangeKind {
     Dropped,
 }
 
-/// What a piece is of: a kind of change, or the description of a generation.
+/// The kind of a piece that describes a generation; the other pieces have a kind of change.
 const DESCRIPTION: u8 = 0;
 
 impl ChangeKind {
@@ -83,17 +85,17 @@ impl ChangeKind {
     }
 }
 
-/// Why what stands in the journal of changes is none.
+/// The error of an invalid row in the journal of changes.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the change at position {position} {reason}")]
 pub struct ChangeError {
-    /// Where.
+    /// The place in the journal.
     pub position: JournalPosition,
-    /// What is wrong.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// What the rows of a table are, of whose changes there are some.
+/// The description of a table whose changes are kept.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// The table's number.
@@ -131,7 +133,7 @@ fn generation_of(description: &[u8]) -> u64 {
     Fnv1a::of(description)
 }
 
-/// How the changes of a table are kept.
+/// The kept changes of a table.
 #[derive(Debug)]
 pub(crate) struct Feed {
     pub generation: u64,
@@ -157,7 +159,7 @@ impl Feed {
     }
 }
 
-/// What is put into the journal in pieces.
+/// Content that is put into the journal in pieces.
 pub(crate) struct Content<'a> {
     kind: u8,
     generation: u64,
@@ -230,16 +232,16 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A change as it stands in the journal.
+/// A change, as the journal has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptChange {
-    /// What became of the row.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// What the rows are.
+    /// The generation of the table.
     pub generation: u64,
     /// Which transaction's it is, of those in the commit group.
     pub transaction: u64,
-    /// Where it stands.
+    /// The change's place in the journal.
     pub position: JournalPosition,
     /// The smallest position behind it.
     pub next: JournalPosition,
@@ -249,12 +251,12 @@ pub struct KeptChange {
     pub after: Option<Vec<u8>>,
 }
 
-/// What rows of the journal come to.
+/// The content that a row of the journal completes.
 #[derive(Debug)]
 pub enum Decoded {
     /// A change.
     Change(KeptChange),
-    /// What the rows of a generation are.
+    /// The description of a generation's rows.
     Described(u64, Arc<Described>),
 }
 

@@ -1,17 +1,17 @@
 //! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory only; rebuilt
 //! at open from the pages.
 //!
-//! The places stand in an [`IndexStore`], which changes page by page as rows do, so a snapshot of it and a copy
-//! of the [`Shards`] are the index frozen.
+//! The places are in an [`IndexStore`], which changes page by page as rows do. So a snapshot of it and a copy of the
+//! [`Shards`] are the frozen index.
 //!
-//! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits
-//! a place in the shard, which is an open-addressing array with linear probing. A full shard is
-//! split in two, and the directory doubles when need be; so no insert ever waits for a rehash of
-//! the whole table, only of one shard (a fraction of a millisecond).
+//! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits a place in the
+//! shard, which is an open-addressing array with linear probing. A full shard is split in two, and the directory
+//! doubles when need be. So no insert ever waits for a rehash of the whole table, only of one shard (a fraction of a
+//! millisecond).
 //!
-//! An entry is one word: a 24-bit tag from the hash and the record's address in units of 8 bytes
-//! (40 bits: 8 TiB). Zero is an empty place. The key itself stands only in the record, so whoever
-//! looks up compares it there; the tag makes comparing a wrong record rare (1 in 16 million).
+//! An entry is one word: a 24-bit tag from the hash and the record's address in units of 8 bytes (40 bits: 8 TiB).
+//! Zero is an empty place. Only the record has the key itself, so a lookup compares it there. The tag makes comparing
+//! a wrong record rare (1 in 16 million).
 
 use crate::index_store::IndexStore;
 use sardonyx_storage::catalogue::ADDRESS_END;
@@ -46,7 +46,7 @@ pub struct HashIndex {
     len: usize,
 }
 
-/// Where the places of an index are: all that looking up needs, besides the places themselves.
+/// The location of an index's places: all that a lookup needs, besides the places themselves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shards {
     /// `1 << depth` entries: the shard for each value of the hash's upper bits.
@@ -67,7 +67,7 @@ struct Places {
 #[derive(Clone, Copy, Debug)]
 struct Fill {
     taken: usize,
-    /// How many of the hash's upper bits all keys of the shard share.
+    /// The number of the hash's upper bits that all keys of the shard share.
     depth: u32,
 }
 
@@ -129,7 +129,7 @@ impl HashIndex {
         *self = HashIndex::new();
     }
 
-    /// Whether a shard would have been split, had the keys been inserted one by one.
+    /// Returns true if a shard would have been split, had the keys been inserted one by one.
     pub(crate) fn is_skewed(&self) -> bool {
         (0..self.fill.len()).any(|shard| self.is_full(shard))
     }
@@ -139,7 +139,7 @@ impl HashIndex {
         self.len
     }
 
-    /// Whether it has no keys.
+    /// Returns true if it has no keys.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -151,7 +151,7 @@ impl HashIndex {
             + size_of_val(&*self.fill)
     }
 
-    /// Where its places are, for a snapshot to keep.
+    /// The location of its places, for a snapshot to keep.
     pub fn shards(&self) -> &Shards {
         &self.shards
     }
@@ -185,9 +185,8 @@ impl HashIndex {
         self.find(store, hash, |_| true)
     }
 
-    /// Sees to it that a key with this hash can be inserted. `hash_of` gives the hash of the key at an
-    /// address, for when keys must move; `ask` is called with an address some time before, to have the processor
-    /// fetch what stands there.
+    /// Makes sure that a key with this hash can be inserted. `hash_of` returns the hash of the key at an address, for
+    /// when keys must move. `ask` is called with an address some time before, to prefetch its bytes.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; all keys are there as before.
@@ -264,8 +263,8 @@ impl HashIndex {
         let number = self.shards.number(hash);
         let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
         let places = before.mask + 1;
-        // Keys whose hashes agree in their upper bits cannot be told apart by splitting: the
-        // directory would double without end. Such a shard grows instead.
+        // Splitting cannot separate keys whose hashes agree in their upper bits: the directory would double without
+        // end. Such a shard grows instead.
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
         // Keys stand in the rows, each in a cache line of its own.
         let addresses: Vec<Address> = before.entries(store).collect();
@@ -331,11 +330,11 @@ impl Shards {
         self.places[self.number(hash)]
     }
 
-    /// The address with this hash for which `is_it` says so, in places that are read from `pages`: those of
-    /// the index's store, now or as a snapshot has them.
+    /// The address with this hash for which `is_it` returns true, in places that are read from `pages`: those of the
+    /// index's store, live or of a snapshot.
     ///
     /// # Errors
-    /// What reading says, here or in `is_it`.
+    /// The errors of reading, here or in `is_it`.
     #[inline(always)]
     pub fn find<P: PageRead + ?Sized>(
         &self,
@@ -364,7 +363,7 @@ pub(crate) fn entry(hash: u64, address: Address) -> u64 {
     (tag(hash) << ADDRESS_BITS) | (address.0 / 8)
 }
 
-/// Whether two entries may be of one key.
+/// Returns true if two entries may be of one key.
 #[inline]
 pub(crate) fn same_tag(one: u64, other: u64) -> bool {
     one >> ADDRESS_BITS == other >> ADDRESS_BITS

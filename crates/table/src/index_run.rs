@@ -82,13 +82,13 @@ impl SpaceSnapshot {
         Ok(true)
     }
 
-    /// The rows of a table from a place on, in the order of an index: so many that they and their keys take about
-    /// `bytes_max` bytes. The place becomes that behind them. After each row `each` receives the bytes that are taken for it:
-    /// also of memory that is allocated ahead. None if there are no more rows.
+    /// The rows of a table from a place on, in the order of an index, until they and their keys take about `bytes_max`
+    /// bytes. The place becomes that behind them. After each row `each` receives the bytes that are taken for it,
+    /// including memory that is allocated ahead. None if there are no more rows.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have one key;
-    /// [`TableError::KeyTooLong`]; that the snapshot was ended.
+    /// The error that `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have
+    /// one key; [`TableError::KeyTooLong`]; an error if the snapshot was ended.
     #[doc(hidden)]
     pub fn index_run<E: From<TableError>>(
         &self,
@@ -170,12 +170,12 @@ impl SpaceSnapshot {
 }
 
 impl IndexBeside {
-    /// The rows whose keys are not what they were in a snapshot: those that were there, and those that are there in a later one.
-    /// `each` receives the bytes that a change takes.
+    /// The rows whose keys differ from a snapshot: those that it had, and those that a later one has. `each` receives
+    /// the bytes that a change takes.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::Conflict`] if they are more than `most`, or all rows were replaced at once; that a
-    /// snapshot was ended.
+    /// The error that `each` returns; [`TableError::Conflict`] if they are more than `most`, or all rows were replaced
+    /// at once; an error if a snapshot was ended.
     pub fn changes<E: From<TableError>>(
         &self,
         before: &SpaceSnapshot,

@@ -4,9 +4,9 @@
 //! that a snapshot sees indexes frozen by the mechanism by which it sees rows frozen. So blocks are changed
 //! through [`IndexStore::write`] and read through [`PageRead`](sardonyx_storage::store::PageRead) only.
 //!
-//! Blocks are buddies: one of `n` bytes stands at a multiple of `n`; a larger one is halved when a small one is
-//! needed, and two free halves are one block again. Of the free blocks the lowest is used first. Address 0 is
-//! never a block's: it says "none".
+//! Blocks are buddies: one of `n` bytes is at a multiple of `n`. A larger one is halved when a small one is needed,
+//! and two free halves are one block again. Of the free blocks the lowest is used first. Address 0 is never a block's:
+//! it means "none".
 //!
 //! **Bound.** The memory of rows is bounded by the store's limit (`memory_bytes_max`), that of indexes is not, as it
 //! never was: the operating system grants it or not. The address space reserved for it is [`IndexStore::bytes_max`].
@@ -51,7 +51,7 @@ impl IndexStore {
     /// [`StoreError::Memory`] if there is no address space.
     pub fn reserve(row_bytes_max: u64) -> Result<Self, StoreError> {
         let mut store = PageStore::reserve(Self::bytes_max(row_bytes_max))?;
-        // What "none" points to can be read, and is zero.
+        // Address 0, which means "none", can be read, and is zero.
         store.grow_to(1)?;
         Ok(IndexStore {
             store,
@@ -91,8 +91,7 @@ impl IndexStore {
         self.used
     }
 
-    /// A block of at least so many bytes, at a multiple of its size (the next power of two). What stands in it is
-    /// not defined.
+    /// A block of at least so many bytes, at a multiple of its size (the next power of two). Its content is undefined.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
@@ -197,7 +196,7 @@ impl IndexStore {
         // The first block of all is never handed out.
         let at = self.top.max(BLOCK_BYTES_MIN as u64).next_multiple_of(size);
         self.store.grow_to((at + size).div_ceil(PAGE_SIZE as u64))?;
-        // What is skipped is free, in blocks that are as large as their places allow.
+        // The skipped space is free, in blocks that are as large as their places allow.
         let mut skipped = self.top.max(BLOCK_BYTES_MIN as u64);
         while skipped < at {
             let block = 1u64 << skipped.trailing_zeros();

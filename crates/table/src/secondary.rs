@@ -1,14 +1,14 @@
-//! The ordered indexes of a table: its secondary indexes, and that of a primary key that is ordered, or that is found
-//! by something else than bytes that stand together in the row.
+//! The ordered indexes of a table: its secondary indexes, and the index of a primary key that is ordered, or whose
+//! bytes are not contiguous in the row.
 //!
-//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is kept as a tree, too: it answers the same
-//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21, and where the table is much
-//! larger than the processor's caches a point read by it takes two to three times as long as by the hash of a primary key,
-//! since there are three or four nodes to look at. Keys of several rows, which most secondary indexes have, need no chains in
-//! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
+//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is a tree, too: it answers the same
+//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. If the table is
+//! much larger than the processor's caches, a point read by it takes two to three times as long as by the hash of a
+//! primary key, since it reads three or four nodes. Keys of several rows, which most secondary indexes have, need no
+//! chains in it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
 //!
-//! Invariant: an index has an entry for every row that is there, with the prefix of the row's key, at every moment at
-//! which its rows are compared. So an entry is removed before its row's key changes, and inserted after.
+//! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
+//! its rows are compared. So an entry is removed before its row's key changes, and inserted after.
 
 use crate::index_store::IndexStore;
 use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Sought, Ties, Tree};
@@ -33,7 +33,7 @@ pub(crate) struct Secondary {
     pub tree: Tree,
 }
 
-/// What an index is.
+/// The definition of an index.
 #[derive(Debug, PartialEq)]
 pub(crate) struct What {
     pub definition: IndexDefinition,
@@ -64,7 +64,7 @@ fn entry(key: &[u8], row: Address) -> Entry {
 }
 
 impl What {
-    /// How an entry's row compares with a row and its key, which has the same prefix.
+    /// Compares an entry's row with a row and its key, which has the same prefix.
     #[inline]
     pub fn compare<P>(&self, rows: &P, other: Address, row: Address, key: &[u8]) -> Ordering
     where
@@ -306,8 +306,7 @@ impl Secondary {
     }
 }
 
-/// Whether one edge comes before another with other bytes.
-/// Whether a range ends before it begins. One that ends where it begins is empty.
+/// Returns true if a range ends before it begins. One that ends at its beginning is empty.
 pub(crate) fn is_reversed(from: Edge<'_>, to: Edge<'_>) -> bool {
     from.bytes != to.bytes && !edge_before(from, to)
 }
@@ -327,8 +326,8 @@ pub(crate) fn ensure_room(store: &mut IndexStore, changes: usize) -> Result<(), 
     Ok(store.ensure_room(changes * ENTRY_BYTES_MAX + INSERT_BYTES_MAX)?)
 }
 
-/// Whether rows are found by the hash of their primary key as it stands in the row: the catalogue says where, or the
-/// schema does.
+/// Returns true if rows are found by the hash of their primary key's bytes in the row, whose place the catalogue or
+/// the schema has.
 pub(crate) fn is_hashed(state: &TableState) -> bool {
     let whole_row = state
         .schema

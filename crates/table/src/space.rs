@@ -1,6 +1,6 @@
 //! The table space: the catalogue, every table's state in memory, and the page store below them.
 //!
-//! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
+//! The runner of transactions owns it exclusively; that is all the concurrency control there is.
 
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
@@ -37,7 +37,7 @@ use zerocopy::IntoBytes;
 #[derive(Debug)]
 pub struct TableSpace {
     pub(crate) store: PageStore,
-    /// Where the indexes stand.
+    /// The store of the indexes.
     pub(crate) indexes: IndexStore,
     /// Indexes there that no table has any more.
     pub(crate) leaving: Leaving,
@@ -46,8 +46,8 @@ pub struct TableSpace {
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
-    /// Whether a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and
-    /// the change of a field looks at this alone.
+    /// True if a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and the
+    /// change of a field checks this alone.
     pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
     /// Of changes that are kept.
@@ -68,7 +68,7 @@ pub struct TableSpace {
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
 
-/// What to ask the processor for: a lookup touches two places in memory, one after the other.
+/// The memory to prefetch: a lookup touches two places, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefetch {
     /// The index's place for a key.
@@ -175,12 +175,12 @@ impl TableSpace {
         Transaction::new(self, log)
     }
 
-    /// The catalogue as it stands.
+    /// The current catalogue.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// What there is.
+    /// The definitions of tables, journals and areas.
     pub fn definitions(&self) -> &[Definition] {
         &self.catalogue.definitions
     }
@@ -200,15 +200,15 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
-    /// What the rows of the table with this number are; `None` if it is no table. Where no schema is stored it is
-    /// made of the catalogue's entry, which knows the key only.
+    /// The schema of the table with this number; `None` if it is no table. If none is stored, it is made of the
+    /// catalogue's entry, which has the key only.
     pub fn schema(&self, number: u16) -> Option<&Arc<Schema>> {
         let state = self.tables.get(usize::from(number))?.as_ref()?;
         Some(&state.schema)
     }
 
-    /// Whether the schema of a table was stored by a program that knows its columns, so that it is more than its
-    /// key. A table of an older database has none until it is [declared](Transaction::declare_table) by one.
+    /// Returns true if a program that knows the columns stored the table's schema, so that it has more than the key. A
+    /// table of an older database has no stored schema until a program [declares](Transaction::declare_table) it.
     pub fn has_stored_schema(&self, number: u16) -> bool {
         let state = self.tables.get(usize::from(number));
         state.is_some_and(|state| state.as_ref().is_some_and(|state| state.schema_is_stored))
@@ -324,8 +324,8 @@ impl TableSpace {
         Some(Row::new(address, table.number(), self.epoch, key))
     }
 
-    /// Looks up the rows with these keys together, so that their cache misses overlap, and calls `each` with them in
-    /// their order, up to the first error.
+    /// Looks up the rows with these keys together, so that their cache misses overlap. Calls `each` with them in their
+    /// order, up to the first error.
     #[inline]
     pub(crate) fn locate_each<R: Plain, E>(
         &self,
@@ -426,7 +426,7 @@ impl<'a> View<'a> {
         self.space
     }
 
-    /// What the rows of the table with this number are; see [`TableSpace::schema`].
+    /// The schema of the table with this number; see [`TableSpace::schema`].
     pub fn schema(&self, number: u16) -> Option<&'a Arc<Schema>> {
         self.space.schema(number)
     }

@@ -53,13 +53,13 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
-    /// Whether rows are in `index`, by their primary key.
+    /// True if rows are in `index`, by their primary key.
     pub is_hashed: bool,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
-    /// Whether a row is checked when it has changed: what it refers to, and the table's conditions.
+    /// True if a changed row is checked: the rows that it refers to, and the table's conditions.
     pub is_checked: bool,
-    /// Whether tables have references to it.
+    /// True if tables have references to it.
     pub is_referenced: bool,
     /// True if columns have declarations beside their types.
     pub is_declared: bool,
@@ -76,13 +76,13 @@ pub(crate) struct TableState {
     pub generated: Option<(Arc<Schema>, Arc<[Generated]>)>,
     /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
     pub beside: Option<MadeBeside>,
-    /// How changes of its rows are kept, if they are.
+    /// The kept changes of its rows, if they are kept.
     pub feed: Option<Arc<Feed>>,
     /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
     pub changes: u64,
 }
 
-/// What a table's schema was, and what followed from it.
+/// The former schema of a table, and the state that follows from it.
 #[derive(Debug)]
 pub(crate) struct SchemaBefore {
     schema: Arc<Schema>,
@@ -101,7 +101,7 @@ struct ShapeBefore {
     fresh: Slot,
 }
 
-/// Where the key stands in a record.
+/// The place of the key in a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyPlace {
     hash: KeyHash,
@@ -129,7 +129,7 @@ impl KeyPlace {
     }
 }
 
-/// Where a record can go.
+/// The place for a new record.
 pub(crate) enum Place {
     /// The place of a deleted record.
     Freed(Address),
@@ -210,7 +210,7 @@ impl TableState {
         }
     }
 
-    /// Where the key stands in a record.
+    /// The place of the key in a record.
     #[inline]
     pub fn key_place(&self) -> KeyPlace {
         KeyPlace {
@@ -259,8 +259,8 @@ impl TableState {
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
     }
 
-    /// Whether it has ordered indexes, references from or to others, or conditions, or its changes are kept: a change of a row is then more than
-    /// a change of its bytes.
+    /// Returns true if a change of a row is more than a change of its bytes: the table has ordered indexes, references
+    /// from or to others, or conditions, or its changes are kept.
     #[inline]
     pub fn is_indexed(&self) -> bool {
         !self.secondary.is_empty()
@@ -270,7 +270,7 @@ impl TableState {
             || self.feed.is_some()
     }
 
-    /// Where the next record goes.
+    /// The place of the next record.
     pub fn place(&self) -> Place {
         if let Some(&address) = self.free.last() {
             return Place::Freed(address);
@@ -410,7 +410,7 @@ impl TableState {
         }
     }
 
-    /// How records lie in a page of rows, given its bytes.
+    /// The layout of records in a page of rows, given its bytes.
     #[inline]
     pub fn layout_of(&self, page: &[u8]) -> PageLayout {
         match self.old_layouts.is_empty() {
@@ -419,7 +419,7 @@ impl TableState {
         }
     }
 
-    /// How records lie in pages of a shape, if there is such a shape.
+    /// The layout of records in pages of a shape, if there is such a shape.
     pub fn layout_of_shape(&self, shape: u8) -> Option<PageLayout> {
         let shape = usize::from(shape);
         match shape == self.old_layouts.len() {
@@ -428,8 +428,8 @@ impl TableState {
         }
     }
 
-    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not, until the page
-    /// is empty.
+    /// Returns true if free places of a page are used again, given its bytes. Those of earlier shapes are not, until
+    /// the page is empty.
     #[inline]
     pub fn is_of_newest_shape(&self, page: &[u8]) -> bool {
         self.old_layouts.is_empty() || usize::from(shape_of(page)) == self.old_layouts.len()
@@ -440,7 +440,7 @@ impl TableState {
         self.old_layouts.len() as u8
     }
 
-    /// Whether all its pages of rows are of one shape, in which a record is a whole row.
+    /// Returns true if all its pages of rows are of one shape, in which a record is a whole row.
     #[inline]
     pub fn has_one_shape(&self) -> bool {
         self.old_layouts.is_empty()
@@ -491,7 +491,7 @@ impl TableState {
         }
     }
 
-    /// Whether a used page has rows, given its bytes: the others have cells of values.
+    /// Returns true if a used page has rows, given its bytes: the others have cells of values.
     #[inline]
     pub fn has_rows(&self, page: &[u8]) -> bool {
         !self.values.is_used() || PageLayout::has_rows(page)

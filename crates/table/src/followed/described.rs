@@ -24,7 +24,7 @@ pub(super) struct Owners {
     extents: Vec<(u64, u64, u16)>,
     /// The table of schemas, if there is one.
     schemas: Option<u16>,
-    /// Where multi-level transactions keep how to undo them, if the database ever had any.
+    /// The table in which multi-level transactions keep their undo, if the database ever had any.
     undo: Option<u16>,
     /// Tables that were rebuilt with the group that is being applied, by number.
     rebuilt: Vec<u16>,

@@ -1,4 +1,4 @@
-//! The rows of a table that an open transaction has inserted, changed or deleted, in the order of their keys, and the
+//! The rows of a table that an open transaction has inserted, changed or deleted, in the order of their keys. Also the
 //! entries of its indexes for them.
 //!
 //! Invariant: each existing row has an entry in every index, and no other row has one.

@@ -430,7 +430,7 @@ fn many_changed_rows_are_not_looked_at_for_few_reads() {
         }
         let (ranges, rows) = compared_behind(&mut space, &open, changed);
         assert_eq!(ranges, compared);
-        // Those of one page more.
+        // The places of one page more.
         assert!((1..2 * 600 + 200).contains(&rows), "{rows}");
     }
     // Keys as parts of an index.

@@ -30,7 +30,7 @@ pub(super) fn prefetch_lines<P: PageRead + ?Sized>(nodes: &P, at: Address, bytes
     }
 }
 
-/// What a leaf says of the place that is sought.
+/// The result of searching a leaf.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub position: usize,
@@ -119,7 +119,7 @@ pub(super) fn exact_in_leaf<P: PageRead + ?Sized>(
     }
 }
 
-/// What a leaf says of the place that is sought.
+/// Searches a leaf.
 #[inline(always)]
 pub(super) fn look_into<P: PageRead + ?Sized, E: From<P::Error>>(
     nodes: &P,

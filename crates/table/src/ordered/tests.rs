@@ -93,7 +93,7 @@ impl Pair {
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
         let Ok(first) = tree.first_from(nodes, sought(from));
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
-        // Where nobody asks for rows: before all entries with a prefix, and behind them.
+        // Without reading rows: before all entries with a prefix, and behind them.
         let of_prefix = (from.0, 0)..=(from.0, u64::MAX);
         let [before, behind] = [false, true].map(|are_before| {
             let ties: Ties<fn(Address) -> Result<bool, Infallible>> = Ties::Before(are_before);
@@ -121,7 +121,7 @@ impl Pair {
         }
     }
 
-    /// The first entry below a node is what stands above it.
+    /// The first entry below a node equals its entry in the node above.
     fn check_below(&self, at: Address, height: u8, first: Option<Entry>) {
         let nodes = self.store.bytes();
         if height == 0 {

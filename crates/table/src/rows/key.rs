@@ -62,7 +62,7 @@ fn each_column(
     }
 }
 
-/// A plain key as it stands in a row. Nothing is allocated for a short one.
+/// A plain key, encoded as in a row. Nothing is allocated for a short one.
 #[derive(Debug)]
 pub(crate) struct PlainKey {
     short: [u8; KEY_BYTES],

@@ -31,7 +31,7 @@ impl TableSpace {
         }
     }
 
-    /// Where the record with this key is.
+    /// The place of the record with this key.
     #[inline]
     pub(crate) fn place_of<R: Record>(
         &self,

@@ -78,7 +78,7 @@ impl Transaction<'_> {
         if self.extend_by_free(table, usual, false)? {
             return Ok(());
         }
-        // Where there is less left than is usual, that will do.
+        // If fewer than usual are left, those are enough.
         let pages_max = self.space.store.pages_max();
         let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
         let pages = usual.min(there_is.max(1));

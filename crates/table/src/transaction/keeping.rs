@@ -34,7 +34,7 @@ pub(crate) struct KeptTable {
 
 sardonyx_rows::record!(KeptTable { table: "sardonyx.changes", key: number: u64 });
 
-/// What is known in memory of the changes that are kept.
+/// The state in memory of the changes that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Keeping {
     /// Transactions that kept changes, since the opening.
@@ -46,14 +46,14 @@ pub(crate) struct Keeping {
     described: IntegerMap<u64, u64>,
     /// So many bytes, and it is described again.
     described_bytes: Option<u64>,
-    /// Whether rows are rewritten as they are, which is no change of them.
+    /// True if rows are rewritten unchanged, which is not kept as a change.
     pub is_paused: bool,
     /// Generations that the running transaction has described, and its steps then.
     describing: Vec<(u64, usize)>,
 }
 
 impl Keeping {
-    /// Whether the running transaction has anything to do at its end.
+    /// Returns true if the running transaction has work to do at its end.
     #[inline]
     pub fn is_used(&self) -> bool {
         self.running.is_some()
@@ -70,7 +70,7 @@ impl Keeping {
         }
     }
 
-    /// The running transaction has gone back to where it had so many steps.
+    /// The running transaction was rolled back to so many steps.
     pub fn go_back(&mut self, steps: usize) {
         self.describing.retain(|(_, at)| *at < steps);
     }
@@ -159,7 +159,7 @@ impl Transaction<'_> {
     /// From now on the changes of a table's rows are not kept; those that are stay. Returns whether they were.
     ///
     /// # Errors
-    /// Those of [`Transaction::keep_changes`].
+    /// The errors of [`Transaction::keep_changes`].
     pub fn forget_changes(&mut self, table: &str) -> Result<bool, Error> {
         let number = self.table_to_change(table)?;
         if self.state(number).feed.is_none() {
@@ -194,7 +194,7 @@ impl Transaction<'_> {
             true => Some(Feed::new(number, &state.name, &schema)?),
             false => None,
         };
-        // What it was is put back with the schema, which stays what it is.
+        // The undo restores the former state with the schema; the schema itself stays the same.
         let before = self.parts(number).1.take_schema(schema, is_stored);
         self.space.undo.push_schema(number, before);
         self.parts(number).1.feed = feed;
@@ -225,7 +225,7 @@ impl Transaction<'_> {
     /// Changes a row, which is at an address before and afterwards, and keeps that change.
     ///
     /// # Errors
-    /// Those of `change`; [`TableError::TransactionTooLarge`]. Nothing has changed then.
+    /// The errors of `change`; [`TableError::TransactionTooLarge`]. Nothing has changed then.
     pub(crate) fn keeping<T>(
         &mut self,
         number: u16,

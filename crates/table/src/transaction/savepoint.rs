@@ -7,7 +7,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_storage::log::seal::LogMark;
 
-/// How far a running transaction had come: see [`Transaction::roll_back_to`].
+/// A point in a running transaction to roll back to: see [`Transaction::roll_back_to`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Savepoint {
     steps: usize,

@@ -27,7 +27,7 @@ impl Transaction<'_> {
     /// As [`Transaction::update`], with a change that may fail.
     ///
     /// # Errors
-    /// What `change` returns, and those of [`Transaction::update`]. The record is then as before.
+    /// The error that `change` returns, and the errors of [`Transaction::update`]. The record is then as before.
     pub fn try_update<R: Record, T, E: From<Error>>(
         &mut self,
         table: Table<R>,

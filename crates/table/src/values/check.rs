@@ -1,6 +1,6 @@
-//! Whether the references of a table's rows and the cells of its value pages fit each other: every
-//! occupied cell belongs to exactly one reference. Checked at opening, since a cell with two owners, or
-//! a free one with one, would later be another row's text.
+//! Checks that the references of a table's rows and the cells of its value pages fit each other: every occupied cell
+//! belongs to exactly one reference. This is checked at opening. A cell with two owners, or a free one with an owner,
+//! would later be another row's text.
 
 use crate::build::turns;
 use crate::rebuild::Damage;
@@ -30,7 +30,7 @@ pub(crate) fn check_values(
         return Ok(());
     }
     if columns.is_empty() {
-        // A page of rows whose kind was damaged, perhaps: its rows would be gone.
+        // Perhaps the kind of a page of rows was damaged, so that its rows would be lost.
         let mut pages = state.used_runs().flatten().map(PageId);
         let page = pages.find(|page| !PageLayout::has_rows(page_bytes(bytes, *page)));
         let at = page.map_or(Address(0), PageLayout::table_word);
@@ -202,7 +202,7 @@ impl<'a> Owned<'a> {
         is_new.then_some(layout)
     }
 
-    /// Whether all occupied cells have owners.
+    /// Checks that all occupied cells have owners.
     fn check_all(&self) -> Result<(), Damage> {
         for (start, end, first) in &self.runs {
             for (page, bits) in (*start..*end).map(PageId).zip(&self.bits[*first..]) {

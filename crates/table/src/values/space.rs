@@ -27,7 +27,7 @@ impl ValueSpace {
         }
     }
 
-    /// Whether the table has, or had, value pages: else all pages are of rows.
+    /// Returns true if the table has, or had, value pages: else all pages are of rows.
     #[inline]
     pub fn is_used(&self) -> bool {
         !self.with_room.is_empty()

@@ -94,7 +94,7 @@ fn an_extent_is_at_most_a_gibibyte_unless_more_is_asked_for() {
     assert_eq!(extend(1), EXTENT_PAGES_MAX);
 }
 
-/// What is refused, and that it has changed nothing.
+/// Runs a change that is refused, and checks that it has changed nothing.
 fn refused<T>(
     catalogue: &mut Catalogue,
     run: impl FnOnce(&mut Catalogue) -> Result<T, CatalogueError>,

@@ -116,7 +116,7 @@ fn check(space: &TableSpace, table: u16, content: &Content) {
     assert!(rows.get(&[Value::Int(-1)]).expect("found").is_none());
 }
 
-/// What the redo records alone make of it, as recovery opens it.
+/// The space that recovery opens from the redo records alone.
 fn after_crash(world: &World) -> TableSpace {
     TableSpace::open_with(store_of(&world.redone), 1, hash())
         .expect("it opens")
@@ -435,7 +435,7 @@ fn changed_rows_are_all_that_changed_since_a_snapshot() {
         for (id, what) in &differ {
             assert_eq!(live.get(id), Some(what), "{seed}: {id}");
         }
-        // A row that moved, or came back, may be told though it is the same again.
+        // A row that moved, or was inserted again, may be reported though it is the same.
         for (id, what) in &live {
             assert_eq!(
                 *what,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A row: its columns' values by name.
 type Row = BTreeMap<String, Value>;
 
-/// What the table should be.
+/// The expected table.
 #[derive(Clone, Default, Debug)]
 struct Model {
     /// Name, type, whether nullable, default.

@@ -131,7 +131,7 @@ fn use_table<R: Sample>(world: &mut World) {
     );
 }
 
-/// The key as it stands in the record, damaged or not.
+/// The key's bytes in the record, damaged or not.
 fn key_of<R: Sample>(record: &R) -> R::Key {
     use zerocopy::FromBytes;
     let bytes = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
@@ -148,7 +148,7 @@ fn damaged(damages: &[(usize, u8)], workers: usize) -> Option<TableError> {
 
 const CATALOGUE_BYTES: usize = CATALOGUE_PAGES as usize * PAGE_SIZE;
 
-/// A byte that something stands at: in the root, the definitions, the extents.
+/// The offset of a byte in use: in the root, the definitions, the extents.
 fn in_catalogue() -> impl Strategy<Value = usize> {
     prop_oneof![
         0usize..40,

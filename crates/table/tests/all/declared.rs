@@ -353,7 +353,7 @@ fn records_are_as_their_columns_are_declared() {
     world.redo();
 }
 
-/// Draws numbers as a sequence does whose next one stands in a row.
+/// Draws numbers as a sequence does whose next number is in a row.
 #[derive(Debug)]
 struct Draws;
 

@@ -171,7 +171,7 @@ impl Stock {
         Ok(last)
     }
 
-    /// Whether two rows have one key.
+    /// Returns true if two rows have one key.
     fn has_duplicates(&self, key: &[(usize, bool)]) -> bool {
         let mut keys: Vec<_> = self
             .content
@@ -295,7 +295,7 @@ fn judge(seed: u64) {
     };
     if !is_built {
         assert!(stock.world.space.view().row_index(table, NAME).is_err());
-        // What was built is given back by the transactions that follow.
+        // The transactions that follow free what was built.
         stock.world.commit(|tx| tx.forget_indexes_beside());
         for _ in 0..50 {
             stock.world.commit(|_| ());

@@ -161,7 +161,7 @@ fn there_are_only_so_many_tables_and_journals() {
             }
             other => panic!("{other:?}"),
         }
-        // What is there already is still found.
+        // Existing tables are still found.
         let table = world
             .commit(|tx| tx.declare_table::<Numbered<255>>())
             .expect("there");
@@ -368,7 +368,7 @@ fn without_memory_for_the_catalogue_nothing_is_declared() {
     assert_eq!(world.reopen(1).tables, 0);
 }
 
-/// Leaking is safe Rust, so it must not commit what nobody committed (I8).
+/// Leaking is safe Rust, so it must not commit an uncommitted transaction (I8).
 #[test]
 fn i8_a_leaked_transaction_is_undone_by_the_next_one() {
     let (mut world, tables) = World::new();

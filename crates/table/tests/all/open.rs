@@ -1,5 +1,5 @@
-//! Open transactions: what they read and write beside the tables, what they are told at their end, and that all of them
-//! are as if they had run one after another.
+//! Open transactions: their reads and writes beside the tables, their results at the end, and their equivalence to a
+//! serial order.
 
 use crate::support::{STORE_BYTES, World};
 use sardonyx_base::error::Error;
@@ -104,7 +104,7 @@ impl Stock {
     }
 }
 
-/// What a transaction does.
+/// A step of a transaction.
 #[derive(Clone, Debug)]
 enum Step {
     Get(i64),
@@ -274,15 +274,15 @@ impl Step {
     }
 }
 
-/// An open transaction, what it did, and what it was told.
+/// An open transaction, its steps, and its results.
 struct Running {
     open: OpenRows,
     steps: Vec<Step>,
     told: Vec<String>,
 }
 
-/// Open transactions and closures, interleaved by a seed. At the end of each the same steps are run as a closure that is
-/// undone: what it is told decides whether the open one may end.
+/// Open transactions and closures, interleaved by a seed. At the end of each the same steps are run as a closure that
+/// is undone: its results decide if the open one may end.
 fn interleave(seed: u64, is_ordered: bool) -> (u64, u64) {
     let mut random = Random::new(seed);
     let mut stock = Stock::new(is_ordered);
@@ -348,7 +348,7 @@ fn open_transactions_and_closures_are_as_if_run_one_after_another() {
     }
     assert!(ended > 5 * seeds, "{ended} ended");
     // A row further than was wanted may have been looked at.
-    // A change reads its row, also where nothing is told of what was in it.
+    // A change reads its row, even if it returns nothing of it.
     assert!(
         needless * 20 < ended,
         "{needless} of {ended} conflicted without a cause"
@@ -638,7 +638,7 @@ fn what_it_keeps_is_bounded() {
         .collect();
     assert_eq!(told[0], "()");
     assert!(told[99].contains("limit"), "{}", told[99]);
-    // What it has done stands.
+    // Its changes are still there.
     assert!(!stock.conflicts(open));
     assert_eq!(
         stock.closure(&[Step::Get(100)])[0],

@@ -154,7 +154,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whether a person may be there beside the others.
+/// Returns true if a person may be there beside the others.
 fn is_unique(people: &People, person: &Person) -> bool {
     let same = |other: &Person| other.group == person.group && other.name == person.name;
     !(people.values()).any(|other| other.id != person.id && same(other))

@@ -321,7 +321,7 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
         text.contains("* value") && text.contains("i128 at 24, added") && text.contains("i64 at 8"),
         "{text}"
     );
-    // The old bytes are read by nobody, not even by who had the table before.
+    // The old bytes are never read, not even by a holder of the former table.
     assert!(world.space.view().get(table, 1).is_err());
     let (_, _, text) = refused(|tx| tx.drop_column("plain", "value"));
     assert!(

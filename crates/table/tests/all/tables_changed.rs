@@ -10,7 +10,7 @@ use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, Kind};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::BTreeMap;
 
-/// What happens to a table.
+/// A change of a table.
 #[derive(Clone, Debug)]
 enum Change {
     Declare,

@@ -79,7 +79,7 @@ impl IntoValue for usize {
     }
 }
 
-/// The pages of the table, which is number 0: whose number stands in their last word plus one.
+/// The pages of the table, which is number 0: their last word has that plus one.
 fn own_pages(pages: &[u8]) -> Vec<usize> {
     let pages = pages.chunks(PAGE_SIZE).enumerate();
     let is_own = |page: &[u8]| page[PAGE_SIZE - 8..PAGE_SIZE - 6] == [1, 0];
@@ -119,7 +119,7 @@ fn different<'a>(
     (before.len() == after.len()).then_some(different)
 }
 
-/// How many bytes of a text or of bytes differ; all if their lengths do.
+/// The number of bytes of a text or of bytes that differ; all if their lengths do.
 fn bytes_that_differ(before: &Value, after: &Value) -> usize {
     let bytes = |value: &Value| match value {
         Value::Text(text) => text.clone().into_bytes(),
@@ -156,7 +156,7 @@ fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     Ok(found)
 }
 
-/// How often damage was found, changed one value silently, or changed nothing.
+/// Counts of outcomes: damage was found, one value changed silently, or nothing changed.
 #[derive(Debug, Default)]
 struct Outcomes {
     found: usize,
