@@ -1,4 +1,4 @@
-//! The catalogue: which tables, journals and areas there are, and which pages each table and area has. It is in the
+//! The catalogue: the tables, journals and areas of a database, and the pages of each table and area. It is in the
 //! first pages of the store and is changed by transactions like any other bytes, in every way of running them. The
 //! functions that change it (`change`) return the bytes to store and log as [`Write`]s.
 //!
@@ -13,8 +13,8 @@
 //!
 //! A table can be dropped, renamed, or emptied at once (`free`). Its extents are then entries without an owner, which
 //! other tables take. Nothing is written into their pages. So their contents may be another table's, or this one's of
-//! before. Every table that was declared or emptied since extents were first free has a *life*, a number that no table
-//! had before, and its pages name it beside the table's number.
+//! before. A table that was declared or emptied since extents were first free has a *life*, a number that no table had
+//! before. Its pages name the life beside the table's number.
 //!
 //! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them. The entries of one
 //! table are in the order in which it got them.

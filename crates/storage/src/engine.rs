@@ -301,9 +301,9 @@ impl Engine {
         }
     }
 
-    /// Stops the threads; what was not made durable before is not. On one of them it does not wait for
-    /// their end, but has a thread of its own do that, which then gives the database's lock back. In a
-    /// forked child it does nothing.
+    /// Stops the threads; earlier work that was not made durable stays so. On one of them it does not wait for their
+    /// end, but has another thread do that, which then releases the database's lock. In a forked child it does
+    /// nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;

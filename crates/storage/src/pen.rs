@@ -11,13 +11,13 @@
 //! A thread that releases the pen, in any way, ensures that no group is left that another thread wanted to write and
 //! could not, because the pen was taken.
 //!
-//! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without
-//! asking those who append. Beside it, under the same lock, a pen has the state of an *appender*, the code
-//! that runs transactions in one way: its pages, its tables. Several pens of one log take turns.
+//! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without asking the
+//! appending threads. Beside it, under the same lock, a pen has the state of an *appender*, the code that runs
+//! transactions in one way: its pages, its tables. Several pens of one log take turns.
 //!
 //! Invariants: I8 (serial): the holder is alone with the appender's state. I7: if the holder's own code panics, the
-//! state of its work is unknown, and the log is poisoned. I14: ends of transactions are admitted where work is not any
-//! more.
+//! state of its work is unknown, and the log is poisoned. I14: ends of transactions are admitted when work no longer
+//! is.
 
 mod appending;
 mod held;

@@ -9,8 +9,8 @@
 //! A [`PageSnapshot`] reads the pages as they were when it was taken, from any thread, while
 //! [`PageStore::write`] changes them: see `frozen` and `versions`.
 //!
-//! All `unsafe` for it is here. The invariant: the range `[base, base + reserved)` is mapped and belongs to this
-//! store and its snapshots alone until they are dropped, and `[base, base + committed)` is readable and writable.
+//! All `unsafe` for it is here. The invariant: until they are dropped, the range `[base, base + reserved)` is mapped
+//! and belongs to this store and its snapshots alone. The range `[base, base + committed)` is readable and writable.
 
 mod ahead;
 mod frozen;
@@ -187,9 +187,9 @@ impl PageStore {
         self.small_pages = true;
     }
 
-    /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages behind
-    /// those that are being filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be
-    /// started, pages get their memory at their first touch.
+    /// Starts a thread, for as long as the store lives, that backs pages with memory ahead of those that are being
+    /// filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be started, pages get their
+    /// memory at their first touch.
     pub fn start_backing_ahead(&mut self) {
         if !self.sparse {
             self.ahead = Ahead::start(self.mapping.clone()).ok();

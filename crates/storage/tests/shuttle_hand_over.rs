@@ -1,6 +1,6 @@
-//! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight →
-//! acknowledged in order, with the feed to a consumer, the buffer pool, the room for more log, and
-//! a log that is poisoned meanwhile (I1, I7, I10). A lost wake-up shows as a deadlock.
+//! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight → acknowledged in order.
+//! With them are the feed to a consumer, the buffer pool, the room for more log, and a log that is poisoned meanwhile
+//! (I1, I7, I10). A lost wake-up shows as a deadlock.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-storage --test shuttle_hand_over
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 const LAYOUT: LogLayout = LogLayout::new(5, 32 << 10);
 
-/// What every way of running transactions has: the pen, with a count of transactions under it.
+/// The parts that every way of running transactions has: the pen, with a count of transactions under it.
 struct Stage {
     pen: Pen<u64>,
     commit: Arc<LogWriter>,
@@ -41,7 +41,7 @@ struct Stage {
     is_synced_behind: bool,
 }
 
-/// How a transaction's thread lets go of the pen.
+/// The way in which a transaction's thread releases the pen.
 #[derive(Clone, Copy)]
 enum Parting {
     PutAway,
@@ -61,7 +61,7 @@ struct Scenario {
     remote: Remote,
 }
 
-/// Whether there is a copy of the log elsewhere.
+/// The kind of copy of the log elsewhere.
 #[derive(Clone, Copy, PartialEq)]
 enum Remote {
     None,
@@ -172,8 +172,8 @@ impl Stage {
         Ok(group)
     }
 
-    /// One transaction, and the wait for it. When it is told durable, its group and all earlier
-    /// ones must be in the log (I1).
+    /// One transaction, and the wait for it. When it is reported durable, its group and all earlier ones must be in
+    /// the log (I1).
     fn commit_one(&self, parting: Parting) -> Result<(), LogError> {
         let group = self.execute(0, parting)?;
         self.pen.wait(group)?;
@@ -287,7 +287,7 @@ impl Stage {
         let durable = self.commit.durable().group - 1;
         let consumed = consumer.join().expect("the consumer ends well");
         match self.commit.is_poisoned() && scenario.remote == Remote::Behind {
-            // What is not known to be stable here.
+            // Groups are consumed that are known to be stable here.
             true => assert!(consumed <= durable),
             false => assert_eq!(consumed, durable),
         }

@@ -1,7 +1,6 @@
-//! Models of the log that several processes share: leaders that write for all and wait for room, the driver
-//! that prepares segments, follows the log and takes checkpoints, and its hand-over to another process.
-//! Shuttle runs the processes, as threads, under thousands of schedules. There is no time in it, so that
-//! whoever sleeps must be woken by a change.
+//! Models of the log that several processes share. Leaders write for all and wait for room. The driver prepares
+//! segments, follows the log and takes checkpoints, and is handed over to another process. Shuttle runs the processes,
+//! as threads, under thousands of schedules. There is no time in it, so that every sleeper must be woken by a change.
 
 #![cfg(shuttle)]
 
@@ -48,7 +47,7 @@ fn options() -> StorageOptions {
     }
 }
 
-/// What the processes share.
+/// The state that the processes share.
 struct Memory {
     disk: SimulatedDisk,
     manifest: Manifest,

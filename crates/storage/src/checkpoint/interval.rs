@@ -1,9 +1,9 @@
 //! The distance of checkpoints, and the spread of their blocks over it.
 //!
-//! Both are measured in log, not in time: a checkpoint exists to bound the log that recovery must apply, and a run is
-//! the same whenever it runs (I11). While transactions come, a checkpoint is written over the first half of the
-//! interval, so that at any moment it takes only a part of the disk and the processors from them. When none come, or a
-//! caller waits, it is written at once.
+//! Both are measured in log, not in time. A checkpoint exists to bound the log that recovery must apply, and a run is
+//! the same at any time (I11). While transactions come, a checkpoint is written over the first half of the interval.
+//! So at any moment it takes only a part of the disk and the processors from them. When none come, or a caller waits,
+//! it is written at once.
 //!
 //! Source: TPK paper, section 2, "Checkpointing": the thread writes "after processing about
 //! 10,000 transactions".

@@ -3,16 +3,15 @@
 //! transaction and can live in another thread, process or host.
 //!
 //! - [`shadow`]: DB' of one stripe;
-//! - [`slot_map`]: which slot of the backup file a block goes to, so that the newest durable version of
-//!   a block is never overwritten before its next one is durable;
-//! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
-//!   to it;
+//! - [`slot_map`]: the slot of the backup file for a block, so that the newest durable version of a block is never
+//!   overwritten before its next one is durable;
+//! - [`slot`]: a slot's header, with the position from which the log must be applied to a version of a block;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
-//! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
+//! - [`CheckpointInterval`]: the distance of checkpoints, and the spread of their blocks;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
-//! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
+//! - `ledger`: the progress of the checkpointers, the wanted checkpoints, and the obstacles to them, in every place;
 //! - `settle`: checkpoints that an orderly end takes;
-//! - [`CheckpointPlace`]: or left to who follows the log in a store (the TPK paper's configuration C).
+//! - [`CheckpointPlace`]: here, or left to a follower of the log in a store (the TPK paper's configuration C).
 //!
 //! **Better than the source.** In the TPK paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block

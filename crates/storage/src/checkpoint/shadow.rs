@@ -134,7 +134,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// Where the database ends as far as this stripe has it: its length, if no stripe has more.
+    /// The end of the database as far as this stripe has it: its length, if no stripe has more.
     pub fn end_in_whole(&self) -> u64 {
         let block_bytes = u64::from(self.layout.block_bytes);
         let Some(last) = self.blocks().checked_sub(1) else {

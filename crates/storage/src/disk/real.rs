@@ -52,8 +52,8 @@ pub struct RealDisk {
 impl RealDisk {
     /// Opens a directory as a disk. If it is absent it and its parents are created. It is made stable in any case,
     /// because its creator may have been killed before. Each directory above it on the same file system is synced.
-    /// Excepted are directories that this user may not open (to create a directory in such a one is an error), and
-    /// those that this process has synced and whose entries have not changed since then.
+    /// Excepted are directories that this user may not open; to create a directory in such a one is an error. Excepted
+    /// are also those that this process has synced and whose entries have not changed since then.
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.

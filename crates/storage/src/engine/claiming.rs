@@ -1,11 +1,12 @@
-//! A directory and the log in a store become one: before a database is opened whose log is there, or follows it.
+//! A directory and the log in a store become one, before the opening of a database whose log is there, or of a
+//! follower.
 //!
 //! ```text
-//!   what the store has: 1 2 3 4 5 6'  7'        6 was never acknowledged, or only here: another host took over before the
-//!   what is here:       1 2 3 4 5 6             store had it. It is cut off, and 6' is appended.
+//!   the store has: 1 2 3 4 5 6'  7'        6 was never acknowledged, or only here: another host took over before the
+//!   this host has: 1 2 3 4 5 6             store had it. It is cut off, and 6' is appended.
 //!
-//!   what the store has: 1 2 3 4 5               Nobody took over: the log is claimed, and 6 is put into the store.
-//!   what is here:       1 2 3 4 5 6
+//!   the store has: 1 2 3 4 5               No host took over: the log is claimed, and 6 is put into the store.
+//!   this host has: 1 2 3 4 5 6
 //! ```
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
@@ -329,7 +330,7 @@ impl<'a> Joining<'a> {
     }
 
     /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups
-    /// that were cut off. Then its checkpoints have nothing that is in neither.
+    /// that were cut off. Then its checkpoints have only log that one of the two has.
     fn is_kept_aside(&self) -> Result<bool, OpenError> {
         let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
         let Some(ended) = self.ended.filter(|_| may) else {

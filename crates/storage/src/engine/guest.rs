@@ -320,7 +320,7 @@ impl Guest {
     /// True if the log was freed from the guest's place on, or all pages were replaced: a failed read is no damage then.
     ///
     /// # Errors
-    /// The disk's; those of the manifest.
+    /// The disk's; the errors of the manifest.
     pub fn is_overtaken(&self) -> Result<bool, GuestError> {
         let segment = self.layout.segment_of(self.position().lsn);
         if !segments_present(&*self.disk)?.contains(&segment) {

@@ -45,8 +45,8 @@ pub(super) enum GoingOn {
     Refused,
 }
 
-/// Finds the way on for the directory of this manifest, of which so much is known to be in the store, and of whose log
-/// this reader has the rest. Has it begin anew, if that is the way.
+/// Chooses the way on for the directory of this manifest. So much of its log is known to be in the store, and this
+/// reader has the rest of the log. Has the directory begin anew, if that is the way.
 ///
 /// # Errors
 /// The store's; the disk's; the log here is damaged.

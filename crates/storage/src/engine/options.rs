@@ -65,8 +65,8 @@ pub struct StorageOptions {
     pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
-    /// What this process kept of a copy that it closed ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens
-    /// now: the lock, the pages, the log's end.
+    /// State that this process kept of a copy that it closed
+    /// ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens now: the lock, the pages, the log's end.
     pub kept: Option<Arc<KeptCopy>>,
     /// The directories of the log and the backup, if not in the database's own one, or their new places after a move.
     pub directories: Directories,

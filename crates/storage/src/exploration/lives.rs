@@ -1,5 +1,5 @@
-//! Crash exploration: a small database runs on the simulated disk, crashes at a chosen step, is
-//! recovered, and is compared with a model of everything that was acknowledged; and again.
+//! Crash exploration. A small database runs on the simulated disk, crashes at a chosen step, is recovered, and is
+//! compared with a model of everything that was acknowledged. Then the next life begins.
 
 use super::{seeds, stride};
 use crate::checkpoint::{Checkpointer, Progress};

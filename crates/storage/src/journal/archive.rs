@@ -304,8 +304,8 @@ impl ArchiveReader {
         })
     }
 
-    /// Starts at the file that a group's rows are in, if they are in the archive, and reads no more than the
-    /// headers of the chunks before that group. Skipped rows are not checked.
+    /// Starts at the file that has a group's rows, if they are in the archive. Before that group it reads only the
+    /// headers of the chunks. Skipped rows are not checked.
     ///
     /// # Errors
     /// The disk's.

@@ -1,9 +1,9 @@
-//! Groups in flight, and what is durable in order (I1).
+//! Groups in flight, and the durable groups in order (I1).
 //!
-//! Several groups may be on their way to the disk at once and may arrive in any order; a
-//! transaction may be acknowledged only when its group *and all earlier ones* are there. If the log has a copy
-//! elsewhere, a group is on its way to both at once, and is there when both have it, whichever is first. This is
-//! that rule as a state machine: no clock, no thread, no disk.
+//! Several groups may be on their way to the disk at once and may arrive in any order. A transaction may be
+//! acknowledged only when its group *and all earlier ones* are there. If the log has a copy elsewhere, a group is on
+//! its way to both at once, and has arrived when both have it, whichever is first. This is that rule as a state
+//! machine: no clock, no thread, no disk.
 
 use super::LogPosition;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What can go wrong with the log.
+//! Errors of the log.
 
 use super::Lsn;
 use crate::disk::DiskError;
@@ -64,9 +64,9 @@ pub enum LogError {
     Corrupt {
         /// The file with the broken group.
         file: String,
-        /// Where the broken group should start, in bytes.
+        /// The offset at which the broken group should start, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
         /// The broken group's number.
         number: u64,
@@ -74,7 +74,7 @@ pub enum LogError {
         proof_number: u64,
         /// The file with that group.
         proof_file: String,
-        /// Where that group starts, in bytes.
+        /// The offset of that group, in bytes.
         proof_offset: u64,
     },
     /// A whole group contradicts the one before it.
@@ -82,11 +82,11 @@ pub enum LogError {
     Inconsistent {
         /// The file.
         file: String,
-        /// Where the group starts, in bytes.
+        /// The offset of the group, in bytes.
         offset: u64,
         /// The group's number.
         number: u64,
-        /// What contradicts.
+        /// The contradiction.
         reason: String,
     },
     /// An earlier write or sync failed (I7). Whatever was waiting has an unknown fate; reopening
@@ -109,7 +109,7 @@ pub enum LogError {
     ThreadDied {
         /// The thread's name.
         thread: Arc<str>,
-        /// What it panicked with.
+        /// The message of the panic.
         message: Arc<str>,
     },
     /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
@@ -143,8 +143,7 @@ impl From<Forked> for LogError {
 }
 
 impl LogError {
-    /// Whether there is no room for more log now: nothing is broken, and a later attempt may
-    /// succeed.
+    /// Returns true if only room for more log is missing: nothing is broken, and a later attempt may succeed.
     pub fn is_want_of_room(&self) -> bool {
         match self {
             LogError::Full { .. } => true,
@@ -153,8 +152,8 @@ impl LogError {
         }
     }
 
-    /// A full disk means a full log: nothing is broken, and nothing was lost. What to do comes first:
-    /// other processes are told of it in a few words.
+    /// A full disk means a full log: nothing is broken, and nothing was lost. The advice comes first: other processes
+    /// receive the text cut to a few words.
     pub(crate) fn or_full(self) -> LogError {
         match &self {
             LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {

@@ -56,7 +56,7 @@ impl OpenGroup {
         }
     }
 
-    /// Where transactions append their records.
+    /// The builder to which transactions append their records.
     #[inline]
     pub fn builder(&mut self) -> &mut GroupBuilder {
         &mut self.builder
@@ -78,7 +78,7 @@ impl OpenGroup {
         }
     }
 
-    /// Where the next sealed group goes.
+    /// The place of the next sealed group.
     pub fn next(&self) -> LogPosition {
         self.sequencer.next()
     }
@@ -92,19 +92,19 @@ impl OpenGroup {
         }
     }
 
-    /// Whether no transaction is in it.
+    /// Returns true if it has no transaction.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty()
     }
 
-    /// Whether it holds as much as a group may.
+    /// Returns true if it holds as much as a group may.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.holds(self.group_bytes, self.transactions_max)
     }
 
-    /// Whether it holds so many bytes of records or so many transactions.
+    /// Returns true if it holds so many bytes of records or so many transactions.
     #[inline]
     pub fn holds(&self, bytes: usize, transactions: u32) -> bool {
         self.builder.payload().len() >= bytes || self.builder.transactions() >= transactions

@@ -10,16 +10,15 @@
 //! again in a later segment ([`super::LogBegin`]), which is short and grows in the same way.
 //!
 //! Invariants:
-//! - the segments from the one that holds the oldest needed byte to the last prepared one are all
-//!   there, without a gap, at full length: a missing or short one is an error when read. The segment in
-//!   which the log began may be short, as long as there is no later one;
-//! - groups are only written to what is prepared, and behind the last one there is always a prepared
-//!   block or more. So a first segment in which a group reaches beyond the file's end, or ends there, was
-//!   cut;
-//! - what a transaction needs is prepared before it is executed, so that a full disk refuses transactions
-//!   and never strands executed ones ([`super::supply`], [`super::room`]);
-//! - what is there of older log leads up to those without a gap, too: whoever must go back further
-//!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
+//! - the segments from the one that holds the oldest needed byte to the last prepared one are all there, without a
+//!   gap, at full length: a missing or short one is an error when read. The segment in which the log began may be
+//!   short, as long as there is no later one;
+//! - groups are only written to prepared blocks, and behind the last one there is always a prepared block or more. So
+//!   a first segment in which a group reaches beyond the file's end, or ends there, was cut;
+//! - the needs of a transaction are prepared before it is executed, so that a full disk refuses transactions and never
+//!   strands executed ones ([`super::supply`], [`super::room`]);
+//! - remaining older log leads up to those without a gap, too. A recovery that must go back further than was needed,
+//!   because a newer block is damaged, finds the log whole or finds that it was freed;
 //! - there are never more than `segments_max` files (I10).
 
 use super::group::GROUP_ALIGNMENT;
@@ -75,7 +74,7 @@ fn segments_of(names: &[String]) -> BTreeSet<u64> {
 pub fn usable_bytes(layout: LogLayout, segment: u64, file_bytes: u64, newest: bool) -> Option<u64> {
     match file_bytes {
         whole if whole == layout.segment_bytes => Some(whole),
-        // What is there of a block was written by a growth that a crash ended.
+        // A part of a block is from a growth that a crash ended.
         short if short < layout.segment_bytes && segment == layout.begins.segment && newest => {
             Some(short - short % GROUP_ALIGNMENT as u64)
         }
@@ -93,7 +92,7 @@ pub struct Segments {
     segments_max: u64,
     first_bytes: u64,
     files: Mutex<Files>,
-    /// Held for long; nobody waits for it but who prepares, too.
+    /// Held for long; only threads that prepare wait for it.
     preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
@@ -103,8 +102,8 @@ pub struct Segments {
 struct Files {
     /// Prepared segments that may hold needed log.
     live: BTreeMap<u64, Arc<dyn DiskFile>>,
-    /// Segments whose log nobody needs; to be renamed, the oldest first, so that what is left leads
-    /// up to the live ones without a gap.
+    /// Segments whose log is not needed any more; to be renamed, the oldest first, so that the rest leads up to the
+    /// live ones without a gap.
     superfluous: BTreeSet<u64>,
     /// Readers, by their numbers, hold the log back from here on.
     pins: Vec<(u64, Lsn)>,
@@ -113,7 +112,7 @@ struct Files {
     needed_from: Lsn,
 }
 
-/// Whether a further segment could be prepared.
+/// The result of preparing a further segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prepared {
     /// It is there.
@@ -198,7 +197,7 @@ impl Segments {
         self
     }
 
-    /// What the log looks like.
+    /// The layout of the log.
     pub fn layout(&self) -> LogLayout {
         self.layout
     }
@@ -242,7 +241,7 @@ impl Segments {
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
-            // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
+            // Filling a file takes long, and the writer of a group may ask for its file meanwhile.
             drop(files);
             if next == self.layout.begins.segment {
                 length = self.first_bytes;
@@ -268,15 +267,15 @@ impl Segments {
         longer.min(self.layout.segment_bytes)
     }
 
-    /// Whether the log is still in its first segment at `at`, and that began short: it grows with use.
+    /// Returns true if the log is still in its first segment at `at`, and that began short: it grows with use.
     #[inline]
     pub fn grows(&self, at: Lsn) -> bool {
         self.layout.is_in_first(at) && self.first_bytes < self.layout.segment_bytes
     }
 
-    /// Makes what is prepared behind the log's end stable, before it is believed: the first segment may
-    /// have been made longer by somebody who was killed before the sync, or whose sync failed. Only what
-    /// was made last can be so, and only if no group stands in it.
+    /// Makes prepared space behind the log's end stable, before it is believed. A process that made the first segment
+    /// longer may have been killed before the sync, or its sync failed. Only the newest space can be so, and only if
+    /// no group is in it.
     pub fn confirm(&self, end: Lsn) -> Result<(), LogError> {
         let begin = self.layout.begin().0;
         let length = self.prepared_end().0.saturating_sub(begin);
@@ -295,7 +294,7 @@ impl Segments {
         Ok(fill(&*file, from.min(length), length)?)
     }
 
-    /// What is prepared of the first segment is known up to here only: who made it longer may have been
+    /// Prepared space of the first segment is known up to here only: the process that made it longer may have been
     /// killed before the sync. For a log that others go on writing to.
     pub fn believe_until(&self, known: Lsn) {
         let begin = self.layout.begin();
@@ -354,8 +353,8 @@ impl Segments {
 
     fn create(&self, name: &str, length: u64) -> Result<(), LogError> {
         let new = format!("{name}.new");
-        // What an attempt before left is no beginning: its sync may have failed, and then it is not
-        // known what of it is stable (I7).
+        // The file of an attempt before cannot be continued: its sync may have failed, and then it is not known which
+        // of its bytes are stable (I7).
         let found = self.disk.list(LOG_DIRECTORY)?;
         if found
             .iter()

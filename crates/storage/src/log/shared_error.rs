@@ -1,4 +1,4 @@
-//! What can go wrong with a log that several processes share.
+//! Errors of a log that several processes share.
 
 use crate::disk::DiskError;
 use crate::log::LogError;
@@ -43,9 +43,9 @@ pub enum SharedLogError {
          {expected}: let go of the lock and open the database again"
     )]
     OtherIncarnation {
-        /// What the manifest says.
+        /// The incarnation in the manifest.
         expected: u32,
-        /// What the shared state says.
+        /// The incarnation in the shared state.
         found: u32,
     },
     /// The checkpointing of the shared database stopped.

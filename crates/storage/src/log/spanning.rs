@@ -111,7 +111,7 @@ struct Pieces<'a> {
     records: &'a [&'a [u8]],
     /// The header, until it was given out.
     head: Option<[u8; GROUP_HEADER_BYTES]>,
-    /// How much of the first of `records` was given out.
+    /// The bytes of the first of `records` that were already taken.
     taken: usize,
     buffer: AlignedBuffer,
 }

@@ -1,16 +1,15 @@
-//! What must be known of an open log: where it ends, how far segments are prepared, why transactions are
-//! refused, whether it is poisoned, which checkpoints are wanted. It may lie in memory that several
-//! processes share: atomics only, no pointers, and all zeroes are a valid value.
+//! The state of an open log: its end, the end of its prepared segments, the reason for refusing transactions, its
+//! poison, the wanted checkpoints. It may be in memory that several processes share: atomics only, no pointers, and
+//! all zeroes are a valid value.
 //!
-//! The end of the log (place, number, transactions, and the caller's own tail) is published as a
-//! whole: two slots, and one number that says how many ends were published and thereby which slot
-//! is the newest. The next end is written into the other slot, and becomes the newest by one store.
-//! So whoever dies halfway has published nothing, and a reader without a lock sees the one or the
-//! other, never a mixture, and never waits for anyone.
+//! The end of the log (place, number, transactions, and the caller's own tail) is published as a whole. There are two
+//! slots, and one number that counts the published ends and so names the newest slot. The next end is written into the
+//! other slot, and becomes the newest by one store. So a process that dies halfway has published nothing. A reader
+//! without a lock sees the one or the other, never a mixture, and never waits.
 //!
-//! Invariants: I1 (the end is moved only after the group before it is durable), I2 (what reads the
-//! log while it is written reads to the published end), I7 (poison is for ever), I9 (no state
-//! between two stores keeps the others from going on).
+//! Invariants: I1 (the end is moved only after the group before it is durable), I2 (readers of a log that is being
+//! written read to the published end), I7 (poison is for ever), I9 (no state between two stores keeps the others from
+//! going on).
 //!
 //! Source: ours; the LIBXAC thesis has no such storage.
 
@@ -23,18 +22,18 @@ use sardonyx_base::sync::ChangesWord;
 use sardonyx_base::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// What the groups of pending transactions take beyond their records: they become three groups at most
-/// (the one being written, one that a leader begins before the last of them is published, and one with
-/// that), or one more where all do not fit into one.
+/// The bytes that the groups of pending transactions take beyond their records. They become three groups at most: the
+/// one being written, one that a leader begins before the last of them is published, and one with that. There is one
+/// more if all do not fit into one.
 const SLACK_BYTES: u64 = MARGIN_BYTES + 8 * GROUP_ALIGNMENT as u64;
 
-/// Where a shared log ends: everything before is durable.
+/// The end of a shared log: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedEnd {
     /// The next group's place, number and first transaction.
     pub position: LogPosition,
-    /// What the caller said with the last group: the byte of its own stream of records (the ring's
-    /// tail) up to which everything is in the log.
+    /// The caller's tail with the last group: the byte of its own stream of records (the ring) up to which everything
+    /// is in the log.
     pub tail: u64,
 }
 
@@ -50,13 +49,12 @@ struct EndSlot {
     reserved: AtomicU32,
 }
 
-/// The log's state: in the memory that several processes share, or in that of the one process that has
-/// the log for itself, where of all this the end alone is of use: its threads meet at mutexes, its
-/// refusals and its poison are errors with types, and a transaction is admitted by one load of how far the
-/// segments are prepared.
+/// The log's state: in memory that several processes share, or in that of the one process that has the log for itself.
+/// Of all this the latter needs the end alone: its threads meet at mutexes, and its refusals and its poison are typed
+/// errors. It admits a transaction by one load of the prepared end.
 ///
-/// Whoever moves the end holds the *writer lock* of the caller's shared memory; the driver's
-/// fields are changed by who holds the driver's lock. Everything can be read by everyone.
+/// The thread that moves the end holds the *writer lock* of the caller's shared memory. The holder of the driver's
+/// lock changes the driver's fields. Every process can read everything.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct LogState {
@@ -80,11 +78,11 @@ pub struct LogState {
     served: AtomicU64,
     /// The group up to which the last complete checkpoint has everything.
     complete_from: AtomicU64,
-    /// How often somebody became driver.
+    /// The number of drivers so far.
     drivers: AtomicU32,
     /// The process of the driver; 0 if there is none, or none that said so.
     driver: AtomicU32,
-    /// Nobody becomes driver any more.
+    /// No process becomes driver any more.
     driving_ended: AtomicU32,
     /// Set by the first failure, before its text.
     poisoned: AtomicU32,
@@ -101,8 +99,8 @@ impl LogState {
         Self::default()
     }
 
-    /// The state that stands in these words of a memory that processes share; `None` if they are too few.
-    /// All processes use them by this type, and by nothing else.
+    /// The state in these words of a memory that processes share; `None` if they are too few. All processes use them
+    /// by this type, and by nothing else.
     #[cfg(not(shuttle))]
     pub fn of(words: &[AtomicU64]) -> Option<&LogState> {
         const { assert!(align_of::<LogState>() <= align_of::<AtomicU64>()) };
@@ -135,14 +133,14 @@ impl LogState {
         self.incarnation.store(incarnation, Ordering::Release);
     }
 
-    /// The incarnation of this opening of the database, 0 before it is initialised. Whoever joins
-    /// compares it with the manifest's: another one means that the database was opened alone
-    /// meanwhile, and that this memory is a leftover.
+    /// The incarnation of this opening of the database, 0 before it is initialised. A process that joins compares it
+    /// with the manifest's. Another one means that the database was opened alone meanwhile, and that this memory is a
+    /// leftover.
     pub fn incarnation(&self) -> u32 {
         self.incarnation.load(Ordering::Acquire)
     }
 
-    /// Where the durable log ends.
+    /// The end of the durable log.
     #[inline]
     pub fn end(&self) -> SharedEnd {
         self.read_end(|| {})
@@ -180,7 +178,7 @@ impl LogState {
     /// Publishes the next end. The caller holds the writer lock.
     pub(crate) fn publish(&self, end: SharedEnd) {
         let published = self.published.load(Ordering::Relaxed);
-        // The store of `published` by whoever published last comes before the changes below.
+        // The store of `published` by the last publisher comes before the changes below.
         fence(Ordering::Release);
         let slot = &self.ends[((published + 1) % 2) as usize];
         let position = end.position;
@@ -194,8 +192,8 @@ impl LogState {
         self.published.store(published + 1, Ordering::Release);
     }
 
-    /// Where this group was about to be written by a leader that may have died meanwhile. The
-    /// caller holds the writer lock.
+    /// The place at which a leader, which may have died meanwhile, was about to write this group. The caller holds the
+    /// writer lock.
     pub(super) fn placed(&self, group: u64) -> Option<Lsn> {
         let placed = self.placed_group.load(Ordering::Acquire) == group;
         placed.then(|| Lsn(self.placed_lsn.load(Ordering::Acquire)))
@@ -221,10 +219,10 @@ impl LogState {
             .fetch_max(prepared_end.0, Ordering::AcqRel);
     }
 
-    /// Whether a transaction may be admitted (I10): the segment after the one being written is
-    /// prepared; or, in a log that is still in its first segment, what `pending` bytes need: the frames of
-    /// all that is published and not yet durable, and this transaction's. What was admitted can always be
-    /// logged, as long as all that is not yet durable fits into one segment.
+    /// Returns true if a transaction may be admitted (I10): the segment after the one being written is prepared. In a
+    /// log that is still in its first segment, so much must be prepared as `pending` bytes need: the frames of all
+    /// that is published and not yet durable, and this transaction's. An admitted transaction can always be logged, as
+    /// long as all that is not yet durable fits into one segment.
     #[inline]
     pub fn admits(&self, layout: LogLayout, pending: u64) -> bool {
         self.prepared_end() >= self.needed_end(layout, pending)
@@ -244,10 +242,10 @@ impl LogState {
         self.want_prepared(self.needed_end(layout, pending));
     }
 
-    /// Whether a transaction with so many bytes of records may be admitted that is written as a group of
-    /// its own, whatever its size, after all that is published is durable; and nothing is published before
-    /// it is durable itself. What it needs is prepared then, and the rest of the segment in which the log
-    /// ends after it.
+    /// Returns true if a transaction with so many bytes of records may be admitted that is written as a group of its
+    /// own, whatever its size. It is written after all that is published is durable, and nothing is published before
+    /// it is durable itself. Its own space is prepared then, and the rest of the segment in which the log ends after
+    /// it.
     pub fn admits_alone(&self, layout: LogLayout, records: u64) -> bool {
         self.prepared_end() >= self.needed_alone(layout, records)
     }
@@ -269,7 +267,7 @@ impl LogState {
         self.notify();
     }
 
-    /// Whoever asked for more than there can be goes away: the supply need not try for it any more.
+    /// A caller that asked for more than there can be has given up: the supply need not try for it any more.
     pub fn give_up_room(&self) {
         self.wanted_end.store(0, Ordering::Release);
     }
@@ -283,9 +281,9 @@ impl LogState {
     /// finds room. To be called without any lock.
     ///
     /// # Errors
-    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Driver`] if
-    /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
-    /// nothing of that happened in time. Nothing is lost; try again or give up.
+    /// [`SharedLogError::Full`] if no segment can be prepared; [`SharedLogError::Driver`] if the driver that should
+    /// prepare it failed; [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if nothing of that happened in
+    /// time. Nothing is lost; try again or give up.
     #[cold]
     pub fn wait_for_room(
         &self,
@@ -313,7 +311,7 @@ impl LogState {
         }
     }
 
-    /// Why no segment can be prepared, if that is so: whoever waits for room should give up.
+    /// The reason why no segment can be prepared, if that is so: a caller that waits for room should give up.
     pub fn refusal(&self) -> Option<SharedLogError> {
         let reason = self.refusal.get()?;
         Some(SharedLogError::Full { reason })
@@ -335,7 +333,7 @@ impl LogState {
         self.notify();
     }
 
-    /// Whether a failed write closed the log.
+    /// Returns true if a failed write closed the log.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire) != 0
@@ -353,9 +351,10 @@ impl LogState {
 
     #[cold]
     fn poisoned_error(&self) -> SharedLogError {
-        // Whoever set it may have died before it said why.
+        // The process that poisoned it may have died before it recorded the reason.
         let reason = self.poison.get();
-        let reason = reason.unwrap_or_else(|| "whoever saw it died before it said why".into());
+        let reason = reason
+            .unwrap_or_else(|| "the process that saw it died before it recorded the reason".into());
         SharedLogError::Poisoned { reason }
     }
 
@@ -367,7 +366,7 @@ impl LogState {
         number
     }
 
-    /// Whether the checkpoint of this request is complete. If not, wait for a change and ask again.
+    /// Returns true if the checkpoint of this request is complete. If not, wait for a change and ask again.
     ///
     /// # Errors
     /// [`SharedLogError::Driver`] if the last driver failed and no other has taken over yet.
@@ -417,7 +416,7 @@ impl LogState {
         self.complete_from.store(group, Ordering::Release);
     }
 
-    /// How often somebody became driver.
+    /// The number of drivers so far.
     pub fn drivers(&self) -> u32 {
         self.drivers.load(Ordering::Acquire)
     }
@@ -455,7 +454,7 @@ impl LogState {
         self.notify();
     }
 
-    /// Whether nobody becomes driver any more, until the database is opened anew.
+    /// Returns true if no process becomes driver any more, until the database is opened anew.
     pub fn driving_has_ended(&self) -> bool {
         self.driving_ended.load(Ordering::Acquire) != 0
     }

@@ -1,4 +1,4 @@
-//! What the logging stage did, in numbers: counters that the writers add to, and a reading of them.
+//! Counts of the logging stage's work: counters that the writers add to, and a reading of them.
 
 use super::seal::SealedGroup;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ pub(super) struct Counters {
     write_classes: [AtomicU64; WRITE_CLASSES],
 }
 
-/// What the logging stage did since the database was opened.
+/// The work of the logging stage since the database was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LogStatistics {

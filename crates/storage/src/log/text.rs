@@ -9,7 +9,7 @@ use sardonyx_base::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 /// The longest text, in bytes; a longer one is cut between characters.
 pub const TEXT_BYTES_MAX: usize = 128;
 
-/// How often a reader looks again when the text changes under its eyes.
+/// The number of times that a reader looks again when the text changes while it reads.
 const READ_ATTEMPTS: usize = 64;
 
 /// A text of at most [`TEXT_BYTES_MAX`] bytes. All zero: there is none.

@@ -369,8 +369,8 @@ fn reached(
         .expect("the manifest's at least")
 }
 
-/// The first group that may not be durable. The backup and the archive are made from durable groups alone, the manifest
-/// records a durable end, and the bound of a log that is being written is published when everything before it is
+/// The first group that may not be durable. The backup and the archive are made from durable groups alone, and the
+/// manifest records a durable end. The bound of a log that is being written is published when everything before it is
 /// durable.
 fn durable_before(reached: LogPosition, bound: Option<LogPosition>) -> u64 {
     reached.group.max(bound.map_or(0, |bound| bound.group))

@@ -8,11 +8,11 @@
 //! synchronises with the fence (c), so (2) happened before (d), and (d) finds the copy. If it finds none, all
 //! words are those of the snapshot. With a copy, (a) synchronises with (2), so all of (1) is seen.
 //!
-//! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a
-//! copy, and before the fence that precedes the next use of one of its copies. By the same argument a reader
-//! that loaded anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It
-//! looks each time before it gives anything out. Memory for copies is not unmapped while a handle is there.
-//! Stores that are frozen together are changed by one thread, and have one `ended`.
+//! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a copy, and
+//! before the fence that precedes the next use of one of its copies. By the same argument a reader that loaded
+//! anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It looks each time
+//! before it returns anything. Memory for copies is not unmapped while a handle exists. Stores that are frozen
+//! together are changed by one thread, and have one `ended`.
 
 use super::snapshot::SnapshotEnded;
 use super::words::{copy_out, load};

@@ -1,9 +1,8 @@
 //! Changes of the tree: entries come and go, nodes split and are given back.
 //!
-//! A node that is full splits, by bytes rather than by cells. If the new cell is its last, only that
-//! goes to the new node, so that keys inserted in ascending order fill their leaves (and in
-//! descending order, the same the other way round). The root keeps its page: it is pushed down into a
-//! new node before it splits.
+//! A node that is full splits, by bytes rather than by cells. If the new cell is its last, only that goes to the new
+//! node, so that keys inserted in ascending order fill their leaves. In descending order the same holds the other way
+//! round. The root keeps its page: it is pushed down into a new node before it splits.
 //!
 //! A leaf without entries is removed from the tree, with the nodes above it that had no other child.
 //! A leaf that is less than a quarter full is joined with a neighbour under the same parent if both
@@ -46,9 +45,9 @@ pub fn replace<P: TreePages + ?Sized>(
     insert(pages, tree, place, key, value)
 }
 
-/// The number of pages to put an entry back that is about to be removed from a place, or to become
-/// shorter, after others have used its room. The leaf and every node above it splits, the root is
-/// pushed down before, and the tree may have become higher meanwhile.
+/// The number of pages to put back an entry that is about to be removed from a place, or to become shorter, after
+/// others have used its room. The leaf and every node above it splits, the root is pushed down before, and the tree
+/// may have become higher meanwhile.
 pub fn pages_to_come_back(place: &Place) -> u64 {
     place.path.len() as u64 + 3
 }

@@ -191,7 +191,7 @@ fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
     };
     let stage = Stage::new(disk, policy, Drive::Threads, vec![]);
     stage.with_threads(|| {
-        // 21 transactions in 3 groups; nobody waits an hour, because the third group is full too.
+        // 21 transactions in 3 groups; none waits an hour, because the third group is full too.
         std::thread::scope(|scope| {
             for n in 0..21 {
                 let stage = &stage;

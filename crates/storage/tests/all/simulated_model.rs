@@ -142,7 +142,7 @@ fn name_operation() -> impl Strategy<Value = NameOperation> {
     ]
 }
 
-/// The names of one directory. A file is told by the number that it has as content.
+/// The names of one directory. The number that a file has as content identifies it.
 #[derive(Default)]
 struct NameModel {
     live: BTreeMap<usize, u8>,
@@ -156,7 +156,7 @@ struct NameModel {
 }
 
 impl NameModel {
-    /// Whether the operation can succeed; does it.
+    /// Does the operation, and returns true if it can succeed.
     fn apply(&mut self, operation: &NameOperation) -> bool {
         match *operation {
             NameOperation::Create(name) => {

@@ -234,7 +234,7 @@ fn i5_what_a_program_wrote_is_not_taken_for_a_group_at_a_segments_start() {
     let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
     let mut starts = 0;
     for page in 0..9 {
-        // Where this record's data stands in the log.
+        // The place of this record's data in the log.
         let at = GROUP_HEADER_BYTES + builder.payload().len() + 8;
         let to_start = at.next_multiple_of(SEGMENT as usize) - at;
         foreign.fill(0);

@@ -108,7 +108,7 @@ fn promised_with_a_kill_at(step: u64, seed: u64) -> bool {
             .take_while(|number| first.commit(*number).is_ok())
             .count() as u64;
     }
-    // What it wrote and did not sync is seen.
+    // Its written and unsynced bytes are seen.
     let killed = a.has_crashed();
     let a = a.next_process(Faults::default());
     store.cut_off_after(2);

@@ -123,7 +123,7 @@ fn i12_what_only_the_directory_has_is_in_the_store_before_it_begins_anew() {
         let a = log_went_round(seed, &options);
         let first = Primary::open(&a, options.clone()).unwrap();
         (MANY + 1..=2 * MANY).for_each(|number| first.commit(number).unwrap());
-        // What is acknowledged from here on is here alone.
+        // Transactions acknowledged from here on are here alone.
         store.cut_off(true);
         (2 * MANY + 1..=2 * MANY + 5).for_each(|number| first.commit(number).unwrap());
         let killed = a.restart(Faults::default());
@@ -237,7 +237,7 @@ fn i10_a_full_log_is_freed_as_soon_as_what_the_store_has_can_be_recorded() {
         let again = first.commit(next).unwrap_err();
         assert!(matches!(again, LogError::Full { .. }), "{again}");
         fails.store(false, Ordering::SeqCst);
-        // What the store has may not be stable here yet: then it is recorded a moment later.
+        // Entries in the store may not be stable here yet: then the place is recorded a moment later.
         while let Err(error) = first.commit(next) {
             assert!(matches!(error, LogError::Full { .. }), "{error}");
             std::thread::yield_now();

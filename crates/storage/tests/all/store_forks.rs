@@ -64,7 +64,7 @@ fn superseded(
 /// Ten transactions.
 const TEN: Range<u64> = 1000..1010;
 
-/// What it did alone, so many transactions, is in no log and no checkpoint, and in one file.
+/// So many transactions that it did alone are in no log and no checkpoint, and in one file.
 fn check(directory: &SimulatedDisk, options: StorageOptions, alone: u64) {
     let first = Primary::open(directory, options).unwrap();
     let kept = forks(directory).unwrap();
@@ -146,7 +146,7 @@ fn a_directory_does_not_begin_anew_without_a_base_and_the_beginning_of_the_log()
 
 #[test]
 fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_does() {
-    // What a crash leaves is drawn anew at each step.
+    // The outcome of a crash is drawn anew at each step.
     let each = sardonyx_base::random::stride(11);
     for has_base in [false, true] {
         let mut steps = 0;

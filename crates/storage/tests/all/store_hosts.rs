@@ -1,6 +1,6 @@
-//! Three hosts of one database whose log is in a store, on simulated disks: they crash, are killed, follow and take over in any
-//! order, with checkpoints of their own or without, beside a store that loses answers, while bases are put there and what is
-//! before them is deleted at any moment.
+//! Three hosts of one database whose log is in a store, on simulated disks. They crash, are killed, follow and take
+//! over in any order, with checkpoints of their own or without. The store loses answers. At any moment bases are put
+//! there, and entries before them are deleted.
 
 use crate::common::store::{Lossy, Primary, disk, follow, options};
 use sardonyx_base::random::Random;
@@ -39,7 +39,7 @@ impl Host {
                 ..Faults::default()
             }),
         };
-        // What was open fails now, and must not be waited for.
+        // Open handles fail now, and must not be waited for.
         self.stop();
     }
 }
@@ -57,7 +57,7 @@ struct World {
     counted: Counted,
 }
 
-/// How often something happened.
+/// Counts of events.
 #[derive(Clone, Copy, Default, Debug)]
 struct Counted {
     /// A host began to serve.
@@ -66,7 +66,7 @@ struct Counted {
     behind: u64,
     /// Entries were deleted.
     trimmed: u64,
-    /// One could go on nowhere: it had more than the newest base, and another had gone on.
+    /// A host could go on nowhere: it had more than the newest base, and another had gone on.
     refused: u64,
 }
 
@@ -151,7 +151,7 @@ impl World {
         host.disk = disk(self.random.below(1 << 32));
     }
 
-    /// Who serves commits; who follows applies.
+    /// A serving host commits; a following one applies.
     fn go_on(&mut self, at: usize) {
         let host = &mut self.hosts[at];
         if let Some(open) = &host.open {
@@ -259,6 +259,7 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     println!("{all:?}");
     assert!(all.opened >= seeds.count() as u64, "{all:?}");
     assert!(all.behind < all.opened && all.trimmed > 0, "{all:?}");
-    // It takes another host that goes on with less than the one before had on its way, a base of that at once, and a trim.
+    // This needs another host that goes on with less than the one before had on its way, a base of that at once, and a
+    // trim.
     assert!(20 * all.refused <= all.opened, "{all:?}");
 }

@@ -24,7 +24,7 @@ fn another_host_goes_on_with_everything_that_was_acknowledged() {
     (200..300).for_each(|number| second.commit(number).unwrap());
     drop(first);
     second.close();
-    // It comes back: what nobody was told of is cut off, and the other one's transactions are there.
+    // It comes back: unacknowledged transactions are cut off, and the other one's transactions are there.
     let first = Primary::open(&a, options).unwrap();
     assert!((1..100).chain(200..300).all(|number| first.has(number)));
     assert!(!first.has(100), "it is not in the store");
@@ -122,7 +122,7 @@ fn durable_here_alone_the_store_follows_and_a_takeover_loses_only_what_it_had_no
     // It gives up: what it has on its way must not come later.
     drop(first);
     store.cut_off(false);
-    // What was acknowledged here must not be cut off to follow a store that nobody else wrote to.
+    // Transactions acknowledged here must not be cut off to follow a store that no other host wrote to.
     let error = follow(&a, &options).map(drop).unwrap_err();
     assert!(matches!(error, OpenError::StoreBehind), "{error}");
     let second = Primary::open(&b, options.clone()).unwrap();

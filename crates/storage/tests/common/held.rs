@@ -5,11 +5,11 @@ use sardonyx_storage::disk::{DiskError, SimulatedDisk};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What may have to wait, or to fail.
+/// A gate at which calls may have to wait, or to fail.
 #[derive(Debug, Default)]
 struct Gate {
     is_held: Mutex<bool>,
-    /// What waited, and comes later, is not done.
+    /// Calls that waited, or come later, are not done.
     fails: AtomicBool,
     changed: Condvar,
 }

@@ -38,7 +38,7 @@ pub fn wait_until(awaited: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What happens while somebody waits for an answer.
+/// An action during the wait for an answer.
 pub struct Hook(Box<dyn FnOnce() + Send>);
 
 impl std::fmt::Debug for Hook {
@@ -253,7 +253,7 @@ pub fn left_to_followers(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOp
 pub struct Primary {
     pub engine: Engine,
     pen: Pen<()>,
-    /// What is there since it was opened.
+    /// The changes since it was opened.
     pages: Vec<u8>,
 }
 
@@ -332,7 +332,7 @@ impl Primary {
     }
 }
 
-/// Whether it has the numbers from 1 on.
+/// Returns true if it has the numbers from 1 on.
 pub fn has_all(primary: &Primary, last: u64) -> bool {
     (1..=last).all(|number| primary.has(number))
 }

@@ -4,8 +4,8 @@ use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock
 use std::fmt;
 use std::sync::Arc;
 
-/// What is about to be done. A durable write is [`Change::WriteDurable`], then a [`Change::Sync`] behind its bytes, which
-/// are not stable before that.
+/// The change that is about to be done. A durable write is [`Change::WriteDurable`], then a [`Change::Sync`] behind
+/// its bytes, which are not stable before that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     Open,

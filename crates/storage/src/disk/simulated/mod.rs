@@ -124,8 +124,8 @@ impl SimulatedDisk {
         self.state.lock().crash();
     }
 
-    /// Crashes the machine if it has not yet, and gives the disk as it is when the machine comes up
-    /// again, with other faults from now on. The same crash always gives the same disk.
+    /// Crashes the machine if it has not yet. Returns the disk as it is when the machine comes up again, with other
+    /// faults from now on. The same crash always gives the same disk.
     pub fn restart(&self, faults: Faults) -> SimulatedDisk {
         let mut state = self.state.lock();
         state.crash();
@@ -499,7 +499,7 @@ impl DiskFile for SimulatedFile {
     }
 
     fn allocate(&self, length: u64) -> Result<(), DiskError> {
-        // What is not written and what is zero reads the same, before and after a crash.
+        // Unwritten bytes and zeroes read the same, before and after a crash.
         self.preallocate(length)
     }
 

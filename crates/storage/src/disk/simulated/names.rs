@@ -1,5 +1,5 @@
-//! The simulated directory tree: names as the running process sees them, names that would surely be
-//! there after a crash, and the unsynced changes in between.
+//! The simulated directory tree: the names that the running process sees, the names that would surely be there after a
+//! crash, and the unsynced changes in between.
 //!
 //! A change that survives a crash takes with it the earlier changes of the same names. So a rename
 //! is atomic (one of its names exists, never both and never neither), and no name leads to a file

@@ -5,13 +5,14 @@
 //!   appended to the copy     ┴─▶ acknowledged ─▶ synced here ─▶ given to the checkpoints
 //! ```
 //!
-//! A thread of its own syncs all that was acknowledged meanwhile ([`LogWriter::run_behind`]). What a group says of the groups
-//! before it, that they were durable, it says of this disk: so a crash that takes from this log what the copy has is its
-//! end and no damage, and whoever opens it reads on from the copy.
+//! A thread of its own syncs all groups that were acknowledged meanwhile ([`LogWriter::run_behind`]). A group's
+//! knowledge of earlier durable groups is of this disk. So a crash that takes from this log a group that the copy has
+//! is its end and no damage, and the next opening reads on from the copy.
 //!
-//! Invariants: I1 (in the copy), I2 (a consumer is fed with what is in the copy *and* stable here, so a backup never
-//! holds what the log beside it has not), I4 (`durable_number` is what is stable here), I7 (a failed sync poisons), I10
-//! (groups keep their buffers until they are stable: on a disk that stands still transactions wait, when all are taken).
+//! Invariants: I1 (in the copy), I2 (a consumer is fed with groups that are in the copy *and* stable here, so a backup
+//! never holds what the log beside it lacks), I4 (`durable_number` is the last group stable here), I7 (a failed sync
+//! poisons), I10 (groups keep their buffers until they are stable: if the disk hangs, transactions wait when all are
+//! taken).
 
 use super::LogWriter;
 use super::remote::GroupQueue;
@@ -43,7 +44,7 @@ impl Behind {
         }
     }
 
-    /// The next group in the log's order. If nobody takes it any more the log is poisoned.
+    /// The next group in the log's order. If it has no consumer any more, the log is poisoned.
     pub fn push(&self, group: Arc<DurableGroup>) {
         self.queue.push(group);
     }
@@ -129,7 +130,7 @@ impl LogWriter {
     pub fn wait_until_stable(&self, end: LogPosition) -> Result<(), LogError> {
         self.process.check()?;
         let Some(behind) = &self.behind else {
-            // What is durable is stable here. A copy may have more, if the log was closed by an error.
+            // Every durable group is stable here. A copy may have more, if the log was closed by an error.
             return match self.durable().group < end.group {
                 false => Ok(()),
                 true => Err(self.check().err().unwrap_or(LogError::Closed)),

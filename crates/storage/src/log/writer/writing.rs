@@ -67,7 +67,7 @@ impl LogWriter {
         (self.policy == GroupPolicy::Adaptive || self.drive == Drive::Callers) && self.step()
     }
 
-    /// Whether a group that is being filled may be closed now. Nobody watches the time but threads.
+    /// Returns true if a group that is being filled may be closed now. Only threads watch the time.
     fn due(&self) -> bool {
         let GroupPolicy::Fixed { time, .. } = self.policy else {
             return true;
@@ -105,14 +105,14 @@ impl LogWriter {
         let misses = self.pool.misses();
         let group = self.seal_open();
         if group.is_some() {
-            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is
-            // free, or nobody would take the group if our attempt fails.
+            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is free.
+            // Otherwise no thread would take the group if our attempt fails.
             self.watched.outstanding.fetch_add(1, Ordering::SeqCst);
             return group;
         }
         let mut queue = self.work.queue.lock();
-        // While we had a place at the disk, whoever else looked may have found none: what was handed
-        // over meanwhile is ours to take, and what could be sealed now is theirs to look for again.
+        // While we had a place at the disk, another thread may have found none. Groups handed over meanwhile are ours
+        // to take, and a group that could be sealed now is theirs to look for again.
         let handed_over = queue.sealed.pop_front();
         if handed_over.is_none() {
             queue.writing -= 1;
@@ -225,7 +225,7 @@ impl LogWriter {
         }
     }
 
-    /// Everything before `durable` is: tells whoever waits.
+    /// Everything before `durable` is: notifies the waiters.
     pub(super) fn publish(
         &self,
         prefix: MutexGuard<'_, DurablePrefix<Arc<DurableGroup>>>,
@@ -267,8 +267,8 @@ impl LogWriter {
         if self.drive.has_threads() {
             return self.work.signal();
         }
-        // Not only the next ones: for a group that was closed because it was full nobody may wait, but
-        // for one behind it.
+        // Not only the next ones: a group that was closed because it was full may have no waiter, but one behind it
+        // may.
         let next = self.durable_below.load(Ordering::Acquire);
         self.waiting.wake(next..u64::MAX);
     }
