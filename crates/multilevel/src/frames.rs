@@ -8,9 +8,9 @@
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of the
-//!   catalogue, of the undo area and of the engine's own tables, and those of tables that are not in use yet, which no
-//!   operation can name. It may read a page that has completed, unwritten changes and no writer now, because a writer
-//!   takes the pen before its first change of such a page.
+//!   catalogue, of the undo area and of the engine's own tables. It alone touches those of tables that are not in use
+//!   yet, which no operation can name. It may read a page that has completed, unwritten changes and no writer now,
+//!   because a writer takes the pen before its first change of such a page.
 //!
 //! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present content
 //! of the pages, but that without the unfinished subtransactions. An ending one gives the pages as they were before it

@@ -1,7 +1,7 @@
-//! A harness with which users test their own operations: whether the lock modes and matrices that
-//! they gave them, and the inverses, are right. Feature `harness`; it works with `proptest`.
+//! A harness with which users test their own operations: the lock modes, the matrices and the inverses that they
+//! defined. Feature `harness`; it works with `proptest`.
 //!
-//! # What a matrix promises
+//! # The promise of a matrix
 //!
 //! Let transaction T1 have executed the operation *a*, so that it holds *a*'s locks, and let T2 ask for *b*. If
 //! each lock of *b* is admitted beside the locks of *a* (held, requested), T2 executes *b* now. The following
@@ -31,7 +31,7 @@
 //! takes a stronger lock before it fails, by [`Pages::lock`](crate::Pages::lock). If it shall not be so, since
 //! "refused" only has to have been true when it was said, see [`Failures`].
 //!
-//! # What is checked
+//! # The checks
 //!
 //! From random states, which random operations lead to:
 //!
@@ -48,13 +48,12 @@
 //! transactions. One that adds 4 and takes 2 has reserved 2, and another may be admitted that would, run before
 //! it, have left no room for the 4. The harness looks at bounds where transactions end.
 //!
-//! That an operation that failed leaves nothing is the engine's business, and the harness does it as
-//! the engine does. So is that siblings within one transaction, which share its locks, make sense
-//! in any order: that is theirs to know.
+//! The engine ensures that an operation that failed leaves nothing, and the harness does it as the engine does.
+//! Siblings within one transaction share its locks; their author ensures that they make sense in any order.
 //!
-//! Two states are equal if all bytes are, unless the harness has another comparison ([`Harness::comparing`]):
-//! an index compares its entries, as many trees have the same ones. Then no operation may behave differently,
-//! or lock anything else, in states that compare equal.
+//! Two states are equal if all bytes are, unless the harness has another comparison ([`Harness::comparing`]): an index
+//! compares its entries, as many trees have the same ones. Then no operation may behave differently, or lock anything
+//! else, in states that compare equal.
 //!
 //! # Example
 //!

@@ -1,10 +1,9 @@
-//! The undo pass: after the redo pass has restored the pages, the transactions that had not ended are
-//! read from the undo area and compensated.
+//! The undo pass. After the redo pass has restored the pages, the transactions that had not ended are read from the
+//! undo area and compensated.
 //!
-//! Nothing else is admitted meanwhile: the database is not open yet. That does what taking the
-//! losers' locks again would do, and it needs no lock in the log. All losers' operations are
-//! compensated in the reverse order of their ends, over all losers: each finds the objects as it left
-//! them, but for operations that commute with it.
+//! Nothing else is admitted meanwhile: the database is not open yet. That has the effect of taking the losers' locks
+//! again, and it needs no lock in the log. All losers' operations are compensated in the reverse order of their ends,
+//! over all losers: each finds the objects as it left them, but for operations that commute with it.
 //!
 //! Each compensation is a unit that holds its effect together with the note that it has been done, the
 //! last one of a transaction with the transaction's end. So a crash at any point of the undo pass

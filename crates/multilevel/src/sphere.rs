@@ -1,5 +1,5 @@
-//! Persistence spheres: what must be written together, when writing is deferred to the end of the
-//! transaction (DASDBS paper, section 2).
+//! Persistence spheres: the pages that must be written together, if writing is deferred to the end of the transaction
+//! (DASDBS paper, section 2).
 //!
 //! A subtransaction releases its page locks when it ends. So before it is written another one may have
 //! changed its pages again, or read them and changed others. To write one of the two without the other
@@ -35,7 +35,7 @@
 //! taking thread ensures that by appending before it releases the mutex, or in any other way. Then the
 //! later one is never in the log without the earlier one.
 //!
-//! # What needs no sphere
+//! # Subtransactions without a sphere
 //!
 //! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on
 //! its view of an unwritten subtransaction of another running transaction, since its L1 locks admit only
@@ -49,8 +49,8 @@
 //! transaction*, which the page rule does not ask for. Let `A` change page p, and `B` read p and
 //! change q, both written. An abort runs `B⁻¹`, which reads p and changes q, then `A⁻¹`, which
 //! changes p. Nothing that `A⁻¹` read was changed by `B⁻¹`: by pages alone it could be written
-//! alone. After a crash then, `B` is left to be undone *after* `A` was, and finds p changed. With
-//! each compensation joined to the one before, what is written of an abort is always its beginning.
+//! alone. After a crash then, `B` is left to be undone *after* `A` was, and finds p changed. If each compensation is
+//! joined to the one before, the written part of an abort is always its beginning.
 
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PageId;

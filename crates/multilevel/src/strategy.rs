@@ -51,15 +51,15 @@ pub enum Strategy {
     /// S2/PS: two-level transactions, writing deferred to the end of the transaction by means of
     /// persistence spheres.
     PersistenceSpheres {
-        /// A sphere that grows beyond so many pages is written at once, without waiting for it. So are all spheres when
-        /// they are a quarter of the largest unit together, so that whatever spheres a transaction ends with fit into
-        /// one unit.
+        /// A sphere that grows beyond so many pages is written at once, without waiting for it. So are all spheres
+        /// when together they are a quarter of the largest unit. So the spheres with which a transaction ends always
+        /// fit into one unit.
         pages_max: usize,
     },
-    /// Two-level transactions on one ordered log. A subtransaction is appended when it ends, and becomes durable when a
-    /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more bytes
-    /// than spheres do where transactions change the same pages, but byte ranges are small, and nothing has to be kept
-    /// track of.
+    /// Two-level transactions on one ordered log. A subtransaction is appended when it ends. It becomes durable when a
+    /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more
+    /// bytes than spheres do where transactions change the same pages, but byte ranges are small, and nothing has to
+    /// be kept track of.
     #[default]
     OrderedLog,
 }
@@ -171,9 +171,9 @@ pub(crate) trait Protocol: fmt::Debug + Send + Sync {
         progress: &mut Progress,
     ) -> Result<(), DatabaseError>;
 
-    /// The end of a transaction, committed or with all of its operations compensated. Returns the group
-    /// that must be durable before the transaction is (if it wrote nothing, that of the newest change
-    /// that it can have read), and whether it wrote.
+    /// The end of a transaction, committed or with all of its operations compensated. Returns the group that must be
+    /// durable before the transaction is, and true if it wrote. If it wrote nothing, the group is that of the newest
+    /// change that it can have read.
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,

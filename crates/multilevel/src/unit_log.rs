@@ -1,4 +1,4 @@
-//! The log of units: where subtransactions and transactions end, under the pen ([`sardonyx_storage::pen`]).
+//! The log of units: the ends of subtransactions and transactions, under the pen ([`sardonyx_storage::pen`]).
 //!
 //! Its holder appends *units* to the group being filled: the log's transactions, kept whole or not at all (I4). A unit
 //! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. Since all of
@@ -144,9 +144,9 @@ impl<'p> UnitLog<'p> {
         self.admit_as(Admission::Work)
     }
 
-    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no
-    /// transaction, or is begun when none runs. For that a log that is still small is not made longer than
-    /// is needed; work in one has it prepared as far as ends may need.
+    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no transaction, or
+    /// is begun when none runs. For that a small log is only made as long as needed. For a unit of a running
+    /// transaction it is prepared as far as ends may need.
     pub fn admit_small(&mut self, bytes: usize, otherwise: Admission) -> Result<(), DatabaseError> {
         let at = self.0.appending().position().lsn;
         if !self.0.log().segments().grows(at) {

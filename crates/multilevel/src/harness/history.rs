@@ -1,10 +1,10 @@
-//! Random histories of several transactions: what the locks admit, with commits and aborts anywhere,
-//! compared with the transactions that committed one after another.
+//! Random histories of several transactions that the locks admit, with commits and aborts anywhere, compared with the
+//! transactions that committed one after another.
 //!
-//! Pairs say where a matrix is wrong, in the fewest words. But two that go together and two others
-//! that do need not make four that do, where what an operation locks depends on the state. Histories
-//! are the theorem itself. Locks are kept to the end of the transaction, so the order of the ends is
-//! a serial order that must explain every result and the state in the end.
+//! Pairs show an error of a matrix in the fewest words. But two that go together and two others that do need not make
+//! four that do, if the locks of an operation depend on the state. Histories are the theorem itself. Locks are kept to
+//! the end of the transaction, so the order of the ends is a serial order that must explain every result and the state
+//! in the end.
 
 use super::call::Call;
 use super::claims::Held;

@@ -1,7 +1,7 @@
-//! Pages that record what an operation locks, and take back what it changed if it fails: what the
-//! engine does for a subtransaction, without the engine.
+//! Pages that record the locks of an operation, and undo its changes if it fails: the engine's work for a
+//! subtransaction, without the engine.
 //!
-//! Where the engine would wait, the operation is undone and reported as waiting.
+//! If the engine would wait, the operation is undone and reported as waiting.
 
 use super::call::{Call, Done, Inverting};
 use super::claims::{Claims, Held, Holder, Reserved, Taken};

@@ -134,9 +134,9 @@ impl UndoArea {
         self.places[place as usize]
     }
 
-    /// The most places that are taken from those that belong to no slot when so many entries of so many bytes
-    /// together ([`entry_bytes`] each) are appended, and all of its entries are cancelled later. They are
-    /// appended to a slot, or to one that is taken into use for them.
+    /// The most places that are taken from those that belong to no slot. So many entries of so many bytes together
+    /// ([`entry_bytes`] each) are appended, and all of the slot's entries are cancelled later. They are appended to a
+    /// slot, or to one that is taken into use for them.
     pub fn needed_places(&self, slot: Option<SlotNumber>, entries: usize, bytes: usize) -> usize {
         let new = Slot::default();
         let slot = slot.map_or(&new, |slot| &self.slots[slot.0]);

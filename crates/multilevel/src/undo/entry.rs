@@ -1,9 +1,8 @@
 //! Undo entries: the inverse of a completed operation, or the note that it has been executed.
 //!
-//! A slot's entries follow one another from its first page on. Each begins with the number of the
-//! slot's use, `begin`, which no other use of any slot has, and behind the last one is a word of
-//! zeroes. So the remains of an earlier transaction in the same pages are never taken for an entry
-//! (compare I5).
+//! A slot's entries follow one another from its first page on. Each begins with the number of the slot's use, `begin`,
+//! which no other use of any slot has. Behind the last one is a word of zeroes. So the remains of an earlier
+//! transaction in the same pages are never taken for an entry (compare I5).
 //!
 //! Entries are appended in the order in which they reach the log, which need not be that of their
 //! sequence numbers: with persistence spheres a later operation's may go first. They are undone in

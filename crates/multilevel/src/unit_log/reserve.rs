@@ -1,11 +1,10 @@
-//! Pages that are kept free for what undoes running transactions.
+//! Pages that are kept free for the undo of running transactions.
 //!
 //! An inverse may need more pages than exist. An entry that was deleted from an index is put back where others have
-//! used its room meanwhile, so a node splits. Such an operation says how many pages its inverse may take
-//! ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given back when its transaction does. A
-//! page by which an inverse makes the database grow is one of them from then on. Nothing but inverses grows into what
-//! is reserved, so an abort finds its pages, and so does the undo pass of a database that is opened under the same
-//! limit.
+//! used its room meanwhile, so a node splits. Such an operation reserves the number of pages that its inverse may take
+//! ([`crate::Pages::inverse_may_take`]). They are reserved when it ends and given back when its transaction does. A
+//! page by which an inverse makes the database grow is one of them from then on. Only inverses grow into reserved
+//! pages. So an abort finds its pages, and so does the undo pass of a database that is opened under the same limit.
 //!
 //! A little more is barred from all operations, so that something can still be deleted in a full database.
 //!

@@ -1,4 +1,4 @@
-//! What every strategy does the same: commit, abort, failures, unfinished transactions.
+//! Behaviour that every strategy has: commit, abort, failures, unfinished transactions.
 
 use crate::common::{self, Add, Read, open, options, ways};
 use sardonyx_multilevel::{CallError, DatabaseError, Options, PageLog, Stop, Strategy};

@@ -9,7 +9,7 @@ use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use std::sync::Arc;
 
-/// What is varied, each to 0, 1, the largest but one and the largest.
+/// The number of options that are varied, each to 0, 1, the largest but one and the largest.
 const KNOBS: usize = 9;
 
 fn set(storage: &mut StorageOptions, knob: usize, n: usize) {

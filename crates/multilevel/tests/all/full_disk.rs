@@ -23,7 +23,7 @@ fn storage() -> StorageOptions {
     }
 }
 
-/// Whether the operation was done; if not, for want of room in the log.
+/// Returns true if the operation was done; if not, it failed for want of room in the log.
 fn done(outcome: Result<(), CallError<sardonyx_multilevel::Stop>>) -> bool {
     match outcome {
         Ok(()) => true,

@@ -1,10 +1,10 @@
-//! I14: an end cannot fail for want of room. A database whose memory is full refuses operations, with
-//! an error that says what to do; whatever runs then can be committed or undone, what was deleted makes
-//! room again, and the database opens under the same limit, whenever the machine crashes.
+//! I14: an end cannot fail for want of room. A database whose memory is full refuses operations, with an error that
+//! names the remedy. Running transactions can still be committed or undone, and deletions make room again. The
+//! database opens under the same limit, after a crash at any step.
 //!
-//! Transactions run side by side on one index, each in groups of keys of its own, so that nobody waits;
-//! the groups share leaves, so that one uses the room of what another deleted. Beside it they change
-//! records by operations whose inverses are long, which fill the undo area.
+//! Transactions run side by side on one index, each in groups of keys of its own, so that none waits. The groups share
+//! leaves, so that one uses the room of entries that another deleted. Beside it they change records by operations
+//! whose inverses are long, which fill the undo area.
 
 use crate::common::{place, small, ways};
 use sardonyx_base::random::Random;
@@ -207,8 +207,8 @@ impl Operation for Get {
     }
 }
 
-/// Runs until the store is full and long after, ends transactions now and then, and gives what is
-/// committed, what was running, and how often there was no room.
+/// Runs until the store is full and long after, and ends transactions now and then. Returns the committed content, the
+/// running transactions, and the number of times that there was no room.
 fn run(setup: Setup, opened: &Opened, random: &mut Random, steps: u64) -> (Model, u64) {
     let mut committed = opened.contents();
     let at_once = match setup.way.0 {
@@ -247,7 +247,7 @@ fn run(setup: Setup, opened: &Opened, random: &mut Random, steps: u64) -> (Model
     (committed, refused)
 }
 
-/// What one transaction left in its groups and its record.
+/// The content that one transaction left in its groups and its record.
 fn adopt(committed: &mut Model, left: &Model, mine: u64) {
     let is_mine = |key: &[u8]| {
         let group: u64 = std::str::from_utf8(&key[..2]).unwrap().parse().unwrap();
@@ -393,7 +393,7 @@ fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
                 crash_at_step: Some(crash_at),
                 ..Faults::default()
             });
-            // What may be found: the last state known, or what a transaction was committing.
+            // The possible contents: the last state known, or with the transaction that was committing.
             let mut known = vec![committed.clone()];
             if let Ok(opened) = setup.open(&disk) {
                 let mut random = Random::new(crash_at);

@@ -81,7 +81,7 @@ fn on_index() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// What is in the index, which has to be sound.
+/// The entries of the index, which has to be sound.
 fn entries(pages: &mut PlainPages) -> Vec<Entry> {
     let index = OrderedIndex::of(AREA);
     index.check(pages).unwrap();

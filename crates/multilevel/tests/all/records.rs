@@ -109,7 +109,7 @@ fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<Item
     (database, items)
 }
 
-/// What is there, key by key.
+/// The content, key by key.
 fn read(database: &Database, items: Table<Item>) -> Model {
     let read = |key| database.run(|tx| tx.call(&items.get(key))).unwrap();
     let found = (0..24).filter_map(|key| Some((key, read(key)?)));
@@ -185,7 +185,7 @@ proptest! {
                 };
                 take(transactions[nth].as_ref().unwrap(), items, &mut after[nth], step);
             }
-            // What is unfinished when the database goes down goes last.
+            // A transaction that is unfinished when the database crashes comes last.
             let mut order = [0, 1];
             order.sort_by_key(|nth: &usize| ends[*nth] == End::Crash);
             for nth in order {

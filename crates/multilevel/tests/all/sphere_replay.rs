@@ -1,10 +1,10 @@
-//! What persistence spheres are for: whatever prefix of the log a crash leaves, the pages in it are
-//! those that the subtransactions in it, and no others, make when they run one after the other.
+//! The purpose of persistence spheres. After a crash with any prefix of the log, the pages in it are those that the
+//! subtransactions in it, and no others, make when they run one after the other.
 //!
-//! Subtransactions overlap in time as page locks admit. Each computes what it writes from all that
-//! it has read before, so that one without another that it depends on comes out with other values.
-//! Spheres are taken at random and appended to a log as page after-images, those of pages on which a
-//! subtransaction is at work being its before-images. Errors in each of these rules are planted.
+//! Subtransactions overlap in time as page locks admit. Each computes its writes from all that it has read before. So
+//! one without another that it depends on comes out with other values. Spheres are taken at random and appended to a
+//! log as page after-images. The images of pages on which a subtransaction is at work are its before-images. Errors in
+//! each of these rules are planted.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ enum Planted {
     Nothing,
     /// Pages that were only read do not count.
     ReadsForgotten,
-    /// The current frame is written, whoever is at work on it.
+    /// The current frame is written, even if a subtransaction is at work on it.
     CurrentFrame,
     /// Units are appended in another order than they were taken in.
     OutOfOrder,
@@ -79,7 +79,7 @@ impl Subtransaction {
     }
 }
 
-/// What is appended to the log at once.
+/// A unit that is appended to the log at once.
 #[derive(Clone, Debug)]
 struct Unit {
     images: Vec<(usize, u64)>,

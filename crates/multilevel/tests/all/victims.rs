@@ -1,5 +1,4 @@
-//! Which transaction a deadlock ends under each rule, and that whoever was one is run again until it
-//! commits.
+//! The transaction that ends a deadlock under each rule. Each victim is run again until it commits.
 
 use crate::support::{self, Put, STRATEGIES, Way, read, small};
 use sardonyx_multilevel::{

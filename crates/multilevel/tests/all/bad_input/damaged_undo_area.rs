@@ -14,7 +14,7 @@ use sardonyx_storage::page::Address;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A database with the undo entries of three unfinished transactions, as it stands on the disk.
+/// A database with the undo entries of three unfinished transactions, on the disk.
 fn unfinished(long: bool) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let database = with_large(Strategy::OrderedLog, PageLog::ByteRanges, &disk);

@@ -54,10 +54,10 @@ fn another_transaction_commits_in_the_middle_of_an_abort() {
 
 #[test]
 fn compensations_reach_the_log_in_their_order() {
-    // An entry is made, used, and both are in the log by a commit of transaction 2. The abort takes
-    // the use back, which reads the directory, then the entry, and then, while it is at work in page
-    // 5, transaction 3 commits a change of the directory. If that took the removal of the entry with
-    // it, but not the compensation of its use, recovery would look for the entry in vain.
+    // An entry is made, used, and both are in the log by a commit of transaction 2. The abort undoes the use, which
+    // reads the directory, then the entry. While it is at work in page 5, transaction 3 commits a change of the
+    // directory. If that took the removal of the entry with it, but not the compensation of its use, recovery would
+    // look for the entry in vain.
     let steps = [
         &[
             Begin(1),

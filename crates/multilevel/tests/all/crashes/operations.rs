@@ -1,11 +1,10 @@
-//! The operations of the crash tests. Each adds a power of ten that no other operation adds, to
-//! several records on several pages, so that a record's sum tells exactly which operations it has:
-//! a digit of 1 says once, 0 not, anything else half or twice.
+//! The operations of the crash tests. Each adds a power of ten that no other operation adds, to several records on
+//! several pages. So a record's sum shows exactly which operations it has: a digit of 1 means once, 0 not, anything
+//! else half or twice.
 //!
-//! Besides the plain [`Add`], whose operations all commute, there are operations of which one depends
-//! on the other: [`AddThrough`] finds its record by way of a directory page that it only reads,
-//! [`Relocate`] moves the record and commutes with it at L1, [`Insert`] makes the directory's entry,
-//! and [`Push`] appends a digit, so that the order shows.
+//! Besides the plain [`Add`], whose operations all commute, there are operations of which one depends on the other.
+//! [`AddThrough`] finds its record by way of a directory page that it only reads. [`Relocate`] moves the record and
+//! commutes with it at L1. [`Insert`] makes the directory's entry. [`Push`] appends a digit, so that the order shows.
 
 use sardonyx_multilevel::{
     Area, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, Pages, Recorded, Stop,
@@ -19,7 +18,7 @@ pub const LANES: usize = 4;
 pub const POWERS_IN_LANE: u16 = 37;
 pub const RECORD_BYTES: usize = LANES * 16;
 const RECORDS_IN_PAGE: u32 = (PAGE_SIZE / RECORD_BYTES) as u32;
-/// How many operations may add.
+/// The number of operations that may add.
 pub const POWERS: u16 = LANES as u16 * POWERS_IN_LANE;
 
 pub type Sum = [i128; LANES];
@@ -57,7 +56,7 @@ static ENTRIES: LockSpace = LockSpace::new("entries", &[&[true, false], &[false,
 /// Stacks: nothing commutes.
 static STACKS: LockSpace = LockSpace::new("stacks", &[&[false]]);
 
-/// What an operation fails by.
+/// The failure of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -76,8 +75,8 @@ pub enum Failure {
 pub type Meanwhile = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// What happens while an operation that adds this power, or (with a negative sign) the
-    /// compensation of it, runs on this thread. The program after a crash knows nothing of it.
+    /// The actions while an operation that adds this power, or (with a negative sign) its compensation, runs on this
+    /// thread. The program after a crash knows nothing of it.
     static MEANWHILE: RefCell<BTreeMap<(u16, i8), Meanwhile>> =
         const { RefCell::new(BTreeMap::new()) };
 }
@@ -106,7 +105,7 @@ pub fn read_sum(bytes: &[u8]) -> Sum {
     sum
 }
 
-/// What adding a power does to a sum.
+/// Adds a power to a sum.
 pub fn added(sum: &mut Sum, power: u16, sign: i8) {
     let lane = &mut sum[usize::from(power / POWERS_IN_LANE)];
     *lane += i128::from(sign) * 10_i128.pow(u32::from(power % POWERS_IN_LANE));
@@ -206,7 +205,7 @@ impl Recorded for Add {
     }
 }
 
-/// What is left to decode.
+/// The bytes left to decode.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -217,8 +216,8 @@ impl Bytes<'_> {
     }
 }
 
-/// What an entry leads to. The directory's entries stand in the first page of its area, eight bytes each, 0 if there
-/// is none, else the place's number and one.
+/// The place that an entry leads to. The directory's entries are in the first page of its area, eight bytes each: 0 if
+/// there is none, else the place's number and one.
 pub fn entry(pages: &dyn Pages, area: Area, number: u32) -> Result<Option<Place>, Failure> {
     let page = pages.page(area, 0)?;
     let at = number as usize * 8;

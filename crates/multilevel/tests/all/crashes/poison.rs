@@ -31,7 +31,7 @@ fn steps() -> Vec<Step> {
     ]
 }
 
-/// What is tried after the failure.
+/// The steps that are tried after the failure.
 fn more() -> Vec<Step> {
     vec![
         Begin(6),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct State {
     /// Records that are not zero.
     pub records: BTreeMap<Place, Sum>,
-    /// What the directory's entries lead to.
+    /// The sums that the directory's entries lead to.
     pub entries: BTreeMap<u32, Sum>,
     /// Stacks that are not empty.
     pub stacks: BTreeMap<u32, i128>,

@@ -14,7 +14,7 @@ pub const READ: Mode = Mode(0);
 pub const ADD: Mode = Mode(1);
 pub static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);
 
-/// What is wrong with an operation.
+/// The planted error of an operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Error {
     None,
@@ -56,7 +56,7 @@ pub struct Add {
     pub inverse: bool,
 }
 
-/// What it gives back, and says nothing of.
+/// A result of which the operation shows nothing.
 pub struct Was(pub i64);
 
 impl Debug for Was {

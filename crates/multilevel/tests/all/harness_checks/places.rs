@@ -42,7 +42,7 @@ impl Operation for Take {
         for place in 0..PLACES {
             found |= get(pages, place)? == self.0 as i64;
             if found {
-                // Those behind it move up.
+                // The following numbers move up.
                 let next = get(pages, place + 1)?;
                 set(pages, place, next)?;
             }

@@ -16,7 +16,7 @@ pub const WITHDRAW: Mode = Mode(2);
 pub trait Bank: Debug + Copy + 'static {
     /// Rows: held (read, deposit, withdraw); columns: requested.
     fn accounts() -> &'static LockSpace;
-    /// Whether a refused withdrawal keeps a lock that says so.
+    /// True if a refused withdrawal keeps a lock that shows the refusal.
     const REFUSAL_LOCKS: bool;
 }
 

@@ -11,8 +11,8 @@ use sardonyx_multilevel::{
 };
 use std::ops::{Bound, Range};
 
-/// How small numbers are written as keys and values: short, all in one leaf, or so long that there
-/// are two entries to a leaf.
+/// The width of small numbers as keys and values: short, all in one leaf, or so long that there are two entries to a
+/// leaf.
 #[derive(Clone, Copy)]
 pub struct Width(pub usize);
 
@@ -29,7 +29,7 @@ impl Width {
 pub struct Locks {
     pub table: LockTable<Resource, u8>,
     pub inherit: Inherit,
-    /// Objects are told apart by their remainder by this only, as if they had the same hash.
+    /// Objects are identified by their remainder by this only, as if they had the same hash.
     pub objects: u64,
 }
 
@@ -64,7 +64,7 @@ impl Locks {
     }
 }
 
-/// What one transaction sees: plain pages, and locks among those of the others.
+/// The view of one transaction: plain pages, and its locks among those of the others.
 pub struct View<'a> {
     pub pages: &'a mut PlainPages,
     pub locks: &'a mut Locks,
@@ -138,7 +138,7 @@ pub struct World {
     pub index: OrderedIndex,
     pub locks: Locks,
     pub running: IntegerMap<u8, Transaction>,
-    /// What was committed, in that order.
+    /// The committed operations, in their order.
     pub committed: Vec<(Action, Outcome)>,
     pub initial: Model,
 }

@@ -17,7 +17,7 @@ pub struct Recorder(AtomicU64);
 #[derive(Default)]
 pub struct Events {
     events: Vec<(u64, Value)>,
-    /// What was asked for and has not ended.
+    /// The request that has not ended.
     asked: Option<Value>,
 }
 
@@ -91,7 +91,7 @@ pub fn judge(all: impl IntoIterator<Item = Events>, lists: bool, model: &str) ->
     adya::check(&history, workload, &options)
 }
 
-/// What a register holds is a value or nothing.
+/// Converts the content of registers: a value or nothing.
 fn as_registers(event: &mut Value) {
     for micro in event["value"].as_array_mut().expect("micro-operations") {
         if let Some(found) = micro[2].as_array() {

@@ -1,6 +1,6 @@
-//! Cells: numbers with a copy of themselves on the same page, several cells to a page, and operations
-//! on them that let others come in between wherever they can. Whoever sees a cell that differs from
-//! its copy has seen half an operation.
+//! Cells: numbers with a copy of themselves on the same page, several cells to a page. Their operations let others
+//! come in between at every possible point. A reader that sees a cell that differs from its copy has seen half an
+//! operation.
 
 use sardonyx_base::sync::thread;
 use sardonyx_multilevel::{
@@ -30,7 +30,7 @@ pub static BOUNDED: LockSpace = LockSpace::new("bounded cells", &[&[true]]);
 
 pub const CELLS_PER_PAGE: u64 = 4;
 const ROOM: usize = PAGE_SIZE / CELLS_PER_PAGE as usize;
-/// Where the copy stands: not so near that one redo record takes both.
+/// The distance of the copy: not so near that one redo record takes both.
 const COPY: usize = 64;
 
 fn place(pages: &dyn Pages, area: Area, cell: u64) -> Result<(PageId, usize), Stop> {
@@ -256,7 +256,7 @@ impl Recorded for Bounded {
     }
 }
 
-/// How a database is run.
+/// The options with which a database runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
     pub strategy: Strategy,
@@ -355,7 +355,7 @@ pub enum Ended {
     OnPurpose,
 }
 
-/// What some cells hold.
+/// The content of some cells.
 pub fn read(database: &Database, area: Area, cells: std::ops::Range<u64>) -> Vec<i64> {
     let cells = cells.collect();
     let get = Get { area, cells };

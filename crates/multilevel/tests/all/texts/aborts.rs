@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier};
 
 thread_local! {
-    /// Where a [`Meet`] waits, on this thread, once.
+    /// The barrier at which a [`Meet`] waits, on this thread, once.
     static MEETING: RefCell<Option<Arc<Barrier>>> = const { RefCell::new(None) };
 }
 
