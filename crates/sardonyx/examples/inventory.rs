@@ -62,7 +62,7 @@ fn main() -> Result<(), Error> {
     let deleted = block_on(ticket)?;
     println!("scrap was there and is deleted: {deleted}");
 
-    // A panic undoes the transaction, reaches whoever waits, and stops nobody else.
+    // A panic undoes the transaction, reaches the waiting caller, and stops no other thread.
     std::panic::set_hook(Box::new(|_| {}));
     let ticket: Ticket<()> = warehouse.submit(move |transaction| {
         transaction.update(articles, NUTS, |article| article.in_stock = 0)?;
@@ -88,8 +88,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Four threads reserve a bolt with a nut, 500 times each; whoever waits for the disk at the same
-/// time shares one sync.
+/// Four threads reserve a bolt with a nut, 500 times each; threads that wait for the disk at the same time share one
+/// sync.
 fn reserve_from_many_threads(warehouse: &Tables, articles: Table<Article>) -> Result<(), Error> {
     std::thread::scope(|scope| {
         let clerk = || -> Result<(), Error> {

@@ -60,7 +60,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
-    /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); those of [`Tables::run`].
+    /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); the errors of [`Tables::run`].
     pub fn keep_changes(&self, table: &str) -> Result<bool, Error> {
         self.kernel.check()?;
         if self.kernel.engine().manifest().journal == Retention::Nothing {

@@ -232,7 +232,7 @@ impl Follower {
     /// The same, if it is at most so far behind the commits.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if it is further behind, or that is not known; the errors of [`Follower::snapshot`].
     pub fn snapshot_within(&self, lag_max: Duration) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
         let lag = state.current.map(|current| current.age());
@@ -251,7 +251,7 @@ impl Follower {
     /// A snapshot, if it has all that was published before this moment.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if it may not have all: the next look at the log finds it; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if it may not have all: the next look at the log finds it; the errors of [`Follower::snapshot`].
     #[doc(hidden)]
     pub fn snapshot_as_of(&self, moment: Instant) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
@@ -323,7 +323,7 @@ impl Follower {
     /// [`Change::next`](crate::changes::Change::next).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if that takes longer than `patience`; those of [`Follower::snapshot`], also of a close while
+    /// [`Error::Unavailable`] if that takes longer than `patience`; the errors of [`Follower::snapshot`], also of a close while
     /// it waits.
     pub fn wait_for(&self, position: JournalPosition, patience: Duration) -> Result<(), Error> {
         let wanted = position.group.saturating_add(u64::from(position.row > 0));

@@ -160,9 +160,9 @@ impl Options {
     }
 
     /// The most bytes of memory for pages, of rows and of indexes, that change while a [`Snapshot`](crate::Snapshot)
-    /// exists (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less). A changed page is kept once
-    /// for all snapshots that need it. At the bound, the oldest snapshot is ended; transactions never wait. For tables
-    /// and operations.
+    /// exists. The default is 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less. A changed page is
+    /// kept once for all snapshots that need it. At the bound, the oldest snapshot is ended; transactions never wait.
+    /// For tables and operations.
     pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
         self.snapshot_bytes_max = Some(bytes);
         self

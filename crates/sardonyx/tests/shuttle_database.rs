@@ -1,6 +1,6 @@
-//! A whole database under Shuttle: the stages of the pipelined shape and its queues, clients that
-//! wait, await and drop, a reader, a checkpoint, and closing, under many schedules. A lost wake-up
-//! shows as a deadlock; whoever was told "durable" must be found after a crash (I1).
+//! A whole database under Shuttle: the stages of the pipelined shape and its queues, clients that wait, await and
+//! drop, a reader, a checkpoint, and closing, under many schedules. A lost wake-up shows as a deadlock; every
+//! transaction acknowledged as durable must be found after a crash (I1).
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx --test shuttle_database

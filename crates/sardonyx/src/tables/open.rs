@@ -284,7 +284,7 @@ impl Tables {
     /// the closure beside the transaction may happen several times.
     ///
     /// # Errors
-    /// The error that the closure returned, after everything it did was undone; those of [`Tables::run`], except a
+    /// The error that the closure returned, after everything it did was undone; the errors of [`Tables::run`], except a
     /// conflict.
     ///
     /// # Panics

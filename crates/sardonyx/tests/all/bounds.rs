@@ -217,7 +217,7 @@ fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
                     })
                 })
                 .collect();
-            // Nobody is told anything, however long it takes.
+            // No writer gets a result, however long it takes.
             for _ in 0..1000 {
                 std::thread::yield_now();
                 assert!(writers.iter().all(|writer| !writer.is_finished()));

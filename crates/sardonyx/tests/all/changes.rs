@@ -250,9 +250,9 @@ struct World {
     disk: SimulatedDisk,
     tables: Option<Tables>,
     customers: Table<Customer>,
-    /// What is there.
+    /// The current rows.
     rows: BTreeMap<u64, Customer>,
-    /// What was read so far, and where to go on.
+    /// The rows replayed so far, and the position to go on from.
     replayed: BTreeMap<u64, Customer>,
     next: JournalPosition,
     columns: usize,
@@ -433,7 +433,7 @@ fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
             for (id, row) in rows {
                 assert_eq!(world.rows.get(&id), row.as_ref(), "seed {seed}");
             }
-            // What is older is not kept: that is an error for who names a position there.
+            // Older changes are not kept: a position among them is an error.
             let older = JournalPosition { group: 1, row: 0 };
             if let Err(error) = tables
                 .changes(older..)

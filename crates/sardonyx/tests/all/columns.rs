@@ -1,12 +1,12 @@
-//! Fields as columns: what `record!` says of a struct, compared with the database whenever its table is opened, and
-//! taken into a database of version 0.1 that has none.
+//! Fields as columns: the columns that `record!` declares for a struct. They are compared with the database whenever
+//! its table is opened, and taken into a database of version 0.1 that has none.
 
 use sardonyx::schema::{Type, Value};
 use sardonyx::types::{Date, Decimal, Timestamp, Uuid};
 use sardonyx::{Error, Journal, Record, Tables, plain, record};
 
 plain! {
-    /// Where something is.
+    /// The place of something.
     pub struct Place {
         /// East.
         pub x: i32,

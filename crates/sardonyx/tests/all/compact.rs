@@ -170,7 +170,7 @@ fn a_crash_at_any_step_leaves_the_same_rows() {
         };
         assert!(is_right, "step {step}: {outcome:?}");
         assert_eq!(notes(&database), [7], "step {step}");
-        // What neither is nor becomes the database's is gone.
+        // Files that are not, and will not be, the database's were removed.
         let files = disk.files();
         let stripes = files.iter().filter(|name| name.contains("stripe-"));
         assert_eq!(stripes.count(), 1, "step {step}: {files:?}");

@@ -21,12 +21,12 @@ fn small(shape: Shape) -> Options {
 /// A database in which every kind of file holds something that is needed.
 struct Base {
     disk: SimulatedDisk,
-    /// What was acknowledged, all of it and all but the last transaction.
+    /// The acknowledged content, with and without the last transaction.
     model: Model,
     before_last: Model,
     /// The files, and how much of each has ever been written.
     files: Vec<(String, u64)>,
-    /// Where the last group stands, if nothing tells of it: in which file, from where, to where.
+    /// The place of the last group, if no later group witnesses it: its file, its start, its end.
     last_group: Option<(String, u64, u64)>,
 }
 
@@ -81,7 +81,7 @@ impl Base {
     }
 }
 
-/// The group of the highest number, wherever it stands.
+/// The group of the highest number, in any file.
 fn last_group(disk: &SimulatedDisk) -> (String, u64, u64) {
     let mut last: Option<(u64, String, u64, u64)> = None;
     for name in disk.files().iter().filter(|name| name.ends_with(".log")) {
@@ -140,7 +140,7 @@ fn apply(disk: &SimulatedDisk, name: &str, offset: u64, damage: Damage) {
     }
 }
 
-/// Where a database goes that cannot be opened or read.
+/// Checks that the error of a database that cannot be opened or read names the place.
 fn place_is_named(error: &Error, name: &str, damage: Damage) {
     let text = error.to_string();
     let typed = matches!(

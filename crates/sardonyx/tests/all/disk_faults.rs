@@ -35,7 +35,7 @@ impl History {
         self.acknowledged = self.models.len() - 1;
     }
 
-    /// What was found must be what some transaction left that is not before the last acknowledged.
+    /// The found content must be that after some transaction that is not before the last acknowledged one.
     fn check(&self, found: &Model, what: &str) {
         let at = self.models.iter().rposition(|model| model == found);
         let at = at.unwrap_or_else(|| panic!("{what}: the state of no prefix: {found:?}"));
@@ -132,7 +132,7 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     poisoned
 }
 
-/// I7: no way to run a transaction, or to be told that one is durable, works any more.
+/// I7: no way to run a transaction, or to wait until one is durable, works any more.
 fn every_way_is_refused(opened: &Opened, cause: &str) {
     let poison = |error: Error| is_poison(&error).expect("poisoned");
     let deferred = opened

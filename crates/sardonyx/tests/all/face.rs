@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 
 record! {
-    /// What a shop has of something.
+    /// The stock of an article.
     #[table("articles", key = code)]
     #[derive(Debug, PartialEq)]
     struct Article {
@@ -115,7 +115,7 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let opened = Arc::new(Opened::on(&disk, options(shape)).unwrap());
         let (items, notes) = (opened.items, opened.notes);
-        // Others go on until it is closed, and are told.
+        // Others go on until it is closed, and get an error then.
         let busy: Vec<_> = (0..2u64)
             .map(|thread| {
                 let opened = opened.clone();

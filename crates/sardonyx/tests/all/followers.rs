@@ -81,7 +81,7 @@ fn a_follower_with_a_thread_has_what_was_acknowledged_when_it_is_waited_for() {
     put(&tables, 0, 1000);
     let end = tables.position().unwrap();
     tables.close().unwrap();
-    // What is closed can be followed, too, and opened again meanwhile.
+    // A closed database can be followed, too, and opened again meanwhile.
     let late = Tables::follow(&path).unwrap();
     assert_eq!(items(&late)[&0], 1000);
     let tables = Tables::open(&path).unwrap();

@@ -1,6 +1,6 @@
-//! A disk that is full for a while: what left nothing half done is tried again, everybody is told
-//! meanwhile, everything goes on afterwards, and a full disk keeps no database from being opened
-//! (I14). Nothing acknowledged is lost, whenever the machine crashes.
+//! A disk that is full for a while. Steps that left nothing half done are tried again, and callers get an error
+//! meanwhile. Everything goes on afterwards, and a full disk keeps no database from being opened (I14). Nothing
+//! acknowledged is lost, after a crash at any step.
 
 use crate::common::{Model, Opened, SEGMENT_BYTES, SHAPES, options};
 use sardonyx::{Error, Shape};
@@ -36,7 +36,7 @@ fn assert_says_what_to_do(error: &Error) {
     assert!(reason.contains("free disk space"), "{reason}");
 }
 
-/// What was seen of a full disk.
+/// Counts of the effects of a full disk.
 #[derive(Default, Debug)]
 struct Seen {
     refused: usize,

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the child process finds the file system.
+/// The variable that names the child's file system.
 const MOUNTED_AT: &str = "SARDONYX_TEST_SMALL_DISK";
 
 /// Runs this test again in a process that has a file system of 8 MiB of its own, which goes with it.

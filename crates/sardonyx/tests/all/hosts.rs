@@ -46,7 +46,7 @@ fn host_options(name: &str) -> HostOptions {
     }
 }
 
-/// What was acknowledged, by whom.
+/// The acknowledged numbers, and their hosts.
 #[derive(Default)]
 struct Witness {
     numbers: Mutex<BTreeSet<(u64, u64)>>,
@@ -415,7 +415,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
     let memory = Arc::new(MemoryStore::new());
     let (store, of_sleeper) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
     let path = |name: &str| machine.path().join(name);
-    // Nobody takes over.
+    // No host takes over.
     let host = |name: &str, store: &RemoteLog| {
         let wait = Duration::from_secs(30);
         let host_options = HostOptions {
@@ -493,7 +493,7 @@ fn where_none_may_be_made_a_store_without_a_database_gets_none() {
         assert!(error.to_string().contains("has no database"), "{error}");
         assert!(!path.exists());
     }
-    // What the store has is made here.
+    // The log in the store can be opened in another directory.
     let other = machine.path().join("other.sdx");
     options(&store).open_tables(other).unwrap().close().unwrap();
     careful.open_tables(&path).unwrap().close().unwrap();

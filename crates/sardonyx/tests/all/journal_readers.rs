@@ -1,5 +1,5 @@
-//! Whoever reads a journal stops nobody (I13): writers go on for many laps of a small log while a
-//! reader stands still, and a reader may write to the database that it reads.
+//! A reader of a journal stops no writer (I13): writers go on for many laps of a small log while a reader pauses, and
+//! a reader may write to the database that it reads.
 
 use crate::common;
 use crate::common::{Note, Opened, SHAPES, options};
@@ -35,7 +35,7 @@ fn i13_a_reader_that_stands_still_stops_no_writer() {
                 let mut rows = Vec::new();
                 let read = opened.database.journal_rows(opened.notes, |note| {
                     rows.push(note.amount);
-                    // It stands still three times: in the archive or the log, whatever it reads then.
+                    // It pauses three times: in the archive or the log, depending on its position.
                     if rows.len() % 20 == 1 {
                         begun.send(()).expect("somebody waits");
                         may_go_on.recv().expect("somebody lets it");

@@ -49,7 +49,7 @@ fn put_all(
     Ok(())
 }
 
-/// What is there, of items whose filler is their value's.
+/// The content, of items whose filler is their value's.
 fn contents(opened: &Opened) -> Model {
     let mut model = Model::default();
     let read = opened.database.read(|view| {

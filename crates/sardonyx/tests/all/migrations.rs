@@ -14,7 +14,7 @@ fn orders() -> sardonyx::schema::SchemaBuilder {
         .primary_key(["id"])
 }
 
-/// What a program of this version has.
+/// The migrations of a program of this version.
 fn migrations<'m>(version: usize) -> Vec<Migration<'m>> {
     let mut all = vec![
         Migration::new("orders", |tx| tx.create_table("orders", orders()).map(drop)),

@@ -1,5 +1,5 @@
-//! Transactions that are begun and ended by hand, in every shape: their verbs are those of closures, they hold nobody up,
-//! their commits are as if they had run at that moment, and at their bounds they are ended by a typed error.
+//! Transactions that are begun and ended by hand, in every shape. Their verbs are those of closures, and they delay no
+//! other. Their commits are as if they had run at that moment. At their bounds they are ended by a typed error.
 
 mod anomalies;
 mod bounds;

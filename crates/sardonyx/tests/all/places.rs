@@ -1,6 +1,6 @@
-//! The log and the backup on disks of their own: found again by whoever opens or reads the database, and
-//! never mistaken. A directory that is absent, empty or another's is an error that names it; an
-//! interrupted creation leaves nothing that the next one stumbles over; and each disk may be full by itself.
+//! The log and the backup on disks of their own: found again by every opening and reader of the database, and never
+//! mistaken. A directory that is absent, empty or another's is an error that names it. An interrupted creation leaves
+//! nothing that disturbs the next one. Each disk may be full by itself.
 
 use crate::common;
 use crate::common::{Model, Opened, options};
@@ -242,7 +242,7 @@ fn a_directory_is_one_databases_and_a_new_one_wants_an_empty_one() {
     }
     let error = places_error(new().log_directory(&other).open_tables(&other).unwrap_err());
     assert!(matches!(error, PlacesError::Occupied { .. }), "{error:?}");
-    // What is a part is no database.
+    // A part is no database.
     let error = places_error(new().open_tables(machine.path("fast")).unwrap_err());
     assert!(matches!(error, PlacesError::IsPart { .. }), "{error:?}");
     assert!(
@@ -347,7 +347,7 @@ fn interrupted_creation(interruption: impl Fn(u64) -> Faults, goes_on: bool) -> 
                 is_home && (made || attempt != 1)
             });
             assert_eq!(wrong, None, "{what}");
-            // What is not used any more belongs to nobody. (Half a claim is none.)
+            // A directory that is not used any more is no database's. (Half a claim is none.)
             let whole = |name: &String| {
                 let text = disk.read_all(name).unwrap();
                 name.ends_with(OWNER_FILE) && text.starts_with(b"format_version")

@@ -273,7 +273,7 @@ fn structs_are_found_by_indexes_in_transactions_and_snapshots() {
     assert_eq!(notes, [Some("taken out".to_string()), None]);
 }
 
-/// What an error of the handle's table says.
+/// The text of the refusal by the handle's table.
 fn said<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let error = result.expect_err("refused");
     assert!(matches!(error, Error::Refused(_)), "{error:?}");

@@ -35,10 +35,10 @@ fn newest(files: &Files) -> String {
 
 struct Base {
     disk: SimulatedDisk,
-    /// What the segments were at several times.
+    /// The segments at several times.
     ages: Vec<Files>,
     model: Model,
-    /// What was there when it was last opened.
+    /// The content at the last opening.
     when_opened: Model,
 }
 
@@ -77,7 +77,7 @@ fn base(clean: bool, transactions: u64) -> Base {
     }
 }
 
-/// What may stand in the place of a segment.
+/// The possible substitutes of a segment.
 fn substitutes(base: &Base, name: &str) -> Vec<(String, Vec<u8>)> {
     let now = segments(&base.disk);
     let others = now.iter().filter(|(other, _)| *other != name);
@@ -156,7 +156,7 @@ fn i4_a_segment_replaced_after_a_crash_never_takes_what_was_there_when_it_was_op
             );
         }
     }
-    // What was written since the opening has no witness; what was there before has one.
+    // Groups written since the opening have no witness; earlier ones have one.
     assert!(noticed[1] > 40 && noticed[0] < noticed[1], "{noticed:?}");
 }
 

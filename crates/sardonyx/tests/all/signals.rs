@@ -35,7 +35,7 @@ fn threads() -> BTreeMap<u64, (String, u64)> {
     found
 }
 
-/// How many threads are new; they must take no signals.
+/// The number of new threads; they must take no signals.
 fn new_threads(before: &BTreeMap<u64, (String, u64)>) -> usize {
     let mut new = 0;
     for (number, (name, blocked)) in threads() {

@@ -1,6 +1,5 @@
-//! A database that holds little is small and opened with little work; its log grows with use. Whatever
-//! happens while it grows, nothing acknowledged is lost (I1), nothing executed is stranded (I10), and a
-//! log that was cut is told (I4).
+//! A database that holds little is small and opened with little work; its log grows with use. During its growth
+//! nothing acknowledged is lost (I1), nothing executed is stranded (I10), and a cut log is reported (I4).
 
 use crate::common;
 use crate::common::{Model, Opened};

@@ -1,5 +1,5 @@
-//! Tables of nodes beside tables in main memory: the same random operations on both, on rows with constraints of every kind
-//! and on the schemas themselves, give the same answers, the same errors and the same rows.
+//! Tables of nodes beside tables in main memory. The same random operations on both give the same answers, the same
+//! errors and the same rows. They are on rows with constraints of every kind and on the schemas themselves.
 
 use sardonyx::nodes::{Node, NodeOptions, NodeTables, Nodes, StorageOptions, TableNode};
 use sardonyx::rows::{ReadIndex, ReadRow, Rows};

@@ -1,5 +1,5 @@
-//! Real forks: a child made by the C library or by the raw system call runs a body and says by its exit
-//! code whether it was content. A child that hangs is killed by its alarm and so is not content.
+//! Real forks: a child made by the C library or by the raw system call runs a body and reports by its exit code if it
+//! was content. A child that hangs is killed by its alarm and so is not content.
 
 #![allow(dead_code, reason = "tests of other crates use a part of it")]
 
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// A child that takes longer hangs, in seconds.
 const CHILD_SECONDS: u32 = 20;
 
-/// How to fork.
+/// The way to fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fork {
     /// By the C library, which runs its handlers.
@@ -77,7 +77,7 @@ impl Child {
         }
     }
 
-    /// Whether it ended by itself, and content.
+    /// Returns true if it ended by itself, and content.
     pub fn ends_content(self) -> bool {
         let mut status = 0;
         // SAFETY: waits for a child that was made here.

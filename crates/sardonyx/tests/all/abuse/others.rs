@@ -52,7 +52,7 @@ impl Abuse<'_> {
         }
         let place = tempfile::tempdir_in(self.directory).unwrap();
         if let Ok(other) = Opened::on_real(&place.path().join("other.sdx"), chosen) {
-            // What does not fit into its memory or log is refused.
+            // A row that does not fit into its memory or log is refused.
             let _ = other.put(1, 1);
             let _ = other.database.close();
         }
@@ -61,7 +61,7 @@ impl Abuse<'_> {
         assert!(matches!(again, Err(Error::Locked(_))));
     }
 
-    /// Handles and rows of another database, and rows whose records are gone.
+    /// Handles and rows of another database, and rows whose records were deleted.
     pub fn strangers(&mut self) {
         let place = tempfile::tempdir_in(self.directory).unwrap();
         let path = place.path().join("other.sdx");

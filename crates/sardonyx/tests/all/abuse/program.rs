@@ -1,4 +1,4 @@
-//! What the program has of its own in the engine: a transaction, a procedure, and values that panic.
+//! The program's own code in the engine: a transaction, a procedure, and values that panic.
 
 use super::REMAINDER;
 use crate::common::{Item, Note, Opened, PLANNED};

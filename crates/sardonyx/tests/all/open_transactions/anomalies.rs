@@ -198,7 +198,7 @@ fn constraints_hold_at_once_and_at_the_commit() {
             tx.rows("customers").unwrap().insert(&long),
             Err(Error::Limit(_))
         ));
-        // What failed has done nothing.
+        // The failed statement has done nothing.
         order(&mut tx, 1, 2, 1).unwrap();
         tx.commit().unwrap();
         let rows = |table: &str| {

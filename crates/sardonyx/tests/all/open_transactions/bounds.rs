@@ -1,5 +1,5 @@
-//! The bounds of open transactions: at each the one that reaches it, or the oldest, is told by a typed error, and nobody else
-//! notices. One that is forgotten is in nobody's way.
+//! The bounds of open transactions: at each the one that reaches it, or the oldest, gets a typed error, and no other
+//! notices. A forgotten one delays no other.
 
 use super::{bump, ended};
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};

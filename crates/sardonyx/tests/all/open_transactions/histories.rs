@@ -1,6 +1,6 @@
-//! Closures and open transactions interleaved by a seed, judged by a serial model: one that was committed told, at each of its
-//! steps, what it would have been told at the moment of its commit, and left what it would have left; one that conflicted
-//! read something that was changed.
+//! Closures and open transactions interleaved by a seed, judged by a serial model. A committed one returned, at each
+//! of its steps, the result that it would have had at the moment of its commit, and left the content that it would
+//! have left. One that conflicted read something that was changed.
 
 use super::open;
 use crate::common::{Item, Opened};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 type Model = BTreeMap<u64, u64>;
 
-/// What a transaction does.
+/// An action of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Get(u64),
@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// Runs it; returns what was told.
+    /// Runs it; returns the result.
     fn run(
         self,
         tx: &mut OpenTransaction,
