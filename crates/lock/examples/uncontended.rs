@@ -1,5 +1,5 @@
-//! What a lock costs that nobody else wants: request and release together, in nanoseconds. Prints
-//! the median and the fastest of many batches, each over many objects.
+//! The cost of an uncontended lock: request and release together, in nanoseconds. Prints the median and the fastest of
+//! many batches, each over many objects.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-lock --example uncontended

@@ -1,12 +1,11 @@
 //! Bounded quantities: changes that are admitted only if they stay within bounds whichever of the
 //! running transactions commit and abort.
 //!
-//! A lock mode can only say that two withdrawals commute or do not; the quantity itself says how
-//! much may be withdrawn. For each object the net pending change of every running transaction is
-//! kept. With the value that includes them all, the *lowest* outcome is the one in which the
-//! others' net gains are undone, and the *highest* the one in which their net losses are. A
-//! decrease must keep the lowest, an increase the highest outcome within bounds. A transaction
-//! counts on its own changes: if they are undone, so is what it builds on them.
+//! A lock mode can only say that two withdrawals commute or do not; the quantity itself says how much may be
+//! withdrawn. For each object the net pending change of every running transaction is kept. From the value that
+//! includes them all follow two outcomes. The *lowest* is the one in which the others' net gains are undone, and the
+//! *highest* the one in which their net losses are. A decrease must keep the lowest, an increase the highest outcome
+//! within bounds. A transaction counts on its own changes: if they are undone, so is the work that builds on them.
 //!
 //! Invariant: if every outcome was within the bounds before, every outcome is after an admitted
 //! change. (Those in which the owner aborts do not change.) The caller makes a change of the value

@@ -1,4 +1,4 @@
-//! The locks on one object: who holds it and who waits.
+//! The locks on one object: its holders and its waiters.
 //!
 //! Requests are served first come, first served: none is granted before an earlier one with which it conflicts.
 //! A request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a
@@ -224,10 +224,10 @@ impl<O: Copy + Eq> LockQueue<O> {
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
     }
 
-    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are
-    /// holders that do not admit it or wait for more before it, and those that do so to an owner for which it
-    /// waits, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting
-    /// goes through one of these. So a search for it may leave out all that only wait.
+    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are the
+    /// holders that do not admit it, or wait for more before it. Those that block an owner for which it waits are
+    /// among them, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting goes
+    /// through one of these. So a search for it may leave out all that only wait.
     pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
         let mut blocking = SmallVec::new();
         let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {

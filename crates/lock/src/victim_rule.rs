@@ -5,9 +5,10 @@
 //! depends on it. A compensation is never chosen while another one can be, and a restart of a
 //! subtransaction is preferred to the end of a transaction, under every rule ([`crate::deadlock`]).
 //!
-//! Only [`VictimRule::Youngest`] promises that a transaction that is run again at its old age commits
-//! some day. Under [`VictimRule::Oldest`] the same transaction may be chosen again and again while the
-//! others commit. Under [`VictimRule::Requester`] transactions that are run again *at once* may end one
+//! Only [`VictimRule::Youngest`] promises that a transaction that is run again at its old age commits some day. Under
+//! [`VictimRule::Oldest`] the same transaction may be chosen again and again while the others commit. Under
+//! [`VictimRule::Requester`] transactions that are run again *at once* may end one another for ever, and none commits
+//! (livelock). Give them a random delay before they run again.
 //! another for ever, and none of them commits (livelock): give them a random delay before they run again.
 
 use crate::owner::Asker;

@@ -94,7 +94,7 @@ impl Model {
             .collect()
     }
 
-    /// Grants whoever has nobody to wait for, first come first served.
+    /// Grants requests that have none to wait for, first come first served.
     fn grant(&mut self, key: Key) -> Vec<Owner> {
         let mut granted = Vec::new();
         loop {
@@ -113,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Whether an owner that holds these has all rights of `mode`.
+    /// Returns true if an owner that holds these has all rights of `mode`.
     fn covers(&self, held: &BTreeSet<u8>, mode: u8) -> bool {
         let size = self.rows.len();
         let mode = usize::from(mode);

@@ -327,8 +327,8 @@ fn who_has_to_go_first_only_is_waited_for_alone_and_not_its_siblings() {
     });
 }
 
-/// Three transactions in a ring, which the request of the second closes: the number of the one that is
-/// told to abort.
+/// Three transactions in a ring, which the request of the second closes. Returns the number of the one that has to
+/// abort.
 fn victim_of_three(rule: VictimRule) -> u64 {
     let locks = Locks::with_victims(rule);
     // A transaction that locks pages itself, to its end.

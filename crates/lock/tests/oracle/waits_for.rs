@@ -1,8 +1,8 @@
-//! Who waits for whom, and whether in a circle.
+//! The graph of waits, and its cycles.
 //!
-//! The graph is not kept: its edges are read from the lock tables when a cycle is looked for, so
-//! they are never stale and cost nothing while nobody waits long. Several tables (of pages and of
-//! objects, say) make one graph, for a cycle may cross them.
+//! The graph is not kept: its edges are read from the lock tables when a cycle is looked for. So they are never stale
+//! and cost nothing while no wait is long. Several tables (of pages and of objects, say) make one graph, for a cycle
+//! may cross them.
 //!
 //! A cycle can only arise by a request that begins to wait, and then goes through its owner:
 //! looking from there after each such request, or after a wait that lasts, finds all.

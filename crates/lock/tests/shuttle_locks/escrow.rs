@@ -7,7 +7,7 @@ use sardonyx_base::sync::thread;
 use sardonyx_lock::{Denied, Locks, Owner, Quantity, Reserved};
 use std::sync::Arc;
 
-/// What an escrow's page has: the value, under a page lock that is a mutex here.
+/// The page of an escrow: the value, under a page lock that is a mutex here.
 struct Account {
     value: Mutex<i64>,
 }

@@ -95,7 +95,7 @@ impl<'a> Transaction<'a> {
         self.locks.request(asker, &PAGES, page, mode)
     }
 
-    /// Locks pages in turn for subtransaction `k`, starting over when told so, and lets go of them.
+    /// Locks pages in turn for subtransaction `k`, starting over when it must restart, and releases them.
     fn pages(&self, k: u16, pages: &[(u64, Mode)]) -> Result<usize, Denied> {
         let mut restarts = 0;
         loop {
