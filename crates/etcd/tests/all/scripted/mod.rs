@@ -22,7 +22,7 @@ struct State {
     leases: Vec<String>,
     /// So many answers to transactions are lost.
     lost: u32,
-    /// Nobody is answered who asks at these endpoints.
+    /// These endpoints give no answer.
     silent: [bool; 2],
     ended: bool,
 }
