@@ -1,4 +1,4 @@
-//! A store whose keeper cannot read what is in it: entries, registers and objects are encrypted before they go there.
+//! A store whose keeper cannot read its content: entries, registers and objects are encrypted before they are sent.
 //!
 //! Each is encrypted with AES-256-GCM under a key of its own. HKDF-SHA256 derives the key from a secret key and 32
 //! random bytes, so no two of any number have the same key and nonce. Its number or name is authenticated, too, so it

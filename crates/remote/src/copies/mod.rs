@@ -1,5 +1,5 @@
-//! A log on several places at once: `copies:KEEPER;COPY;COPY`. Every entry that is acknowledged is on every copy of the *set*,
-//! and the set is in a register that the *keeper* keeps, which is a store with conditional writes.
+//! A log on several places at once: `copies:KEEPER;COPY;COPY`. Every acknowledged entry is on every copy of the *set*.
+//! The set is in a register that the *keeper* keeps, which is a store with conditional writes.
 //!
 //! ```text
 //!                        ┌─▶ keeper: register `copies` {generation, writer, in sync: A, B; out: C}, `boundary`, `primary`
@@ -41,10 +41,10 @@
 //!    the log. If one entry differs it begins a new life ([`life`]), in which no earlier request can change anything.
 //!    Entries of the log are never deleted or replaced, except at the log's beginning. Late appends of P have numbers
 //!    up to n, which a copy that joined has. Entries of an earlier life are deleted, except possible fences.
-//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is filled,
-//!    and begins a new one. A connection to a store over TCP goes to the store that it was opened with, and to no other one
-//!    that is at the address later. Other stores have no such number: one that is emptied under a running process is taken
-//!    for the copy that it was.
+//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is
+//! filled, and begins a new one. A connection to a store over TCP goes to the store that it was opened with, and to no
+//! other one that is at the address later. Other stores have no such number. One that is emptied under a running
+//! process is taken for the copy that it was.
 //!
 //! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on
 //! another set. Some objects of a copy that joins are deleted: those that it had before it began to join, and that the

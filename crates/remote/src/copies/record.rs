@@ -1,7 +1,7 @@
-//! The register: which copies have the log, in which order, and who appends. A value, and how it may change.
+//! The register: the copies that have the log, their order, and the writer. A value, and its possible changes.
 //!
-//! Each change raises the generation, so that no two states are the same and a comparison of what was read with what is
-//! there is one of states. The copies are in the order of the chain: those in the set first.
+//! Each change raises the generation, so that no two states are the same. So a comparison of the read register with
+//! the present one is one of states. The copies are in the order of the chain: those in the set first.
 
 use sardonyx_storage::lines::{Lines, Misread, seal};
 use std::fmt::Write;

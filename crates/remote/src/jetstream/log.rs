@@ -1,11 +1,12 @@
 //! A log in a stream: an entry is a message under its number's subject, taken only if there is none.
 //!
-//! *What is found is there; what is not found is asked for again.* Any server of the stream answers reads, and of one
-//! that lags, or that leads no longer and has not heard of it, the answer may be old. Stored entries never change, so
-//! an old answer with an entry is as good as a new one. But an absent entry, or a register's state, counts only if the
-//! stream then takes a *mark*: a message without content, on the condition that the seen state is still the last one.
-//! That is decided where all messages are, by the servers' agreement, so it cannot be old. Without it, who claims a log
-//! could read an old boundary from a server that is cut off, and take for the end what is long deleted.
+//! *An entry that is found is there; one that is not found is asked for again.* Any server of the stream answers
+//! reads. A server that lags, or that leads no longer and has not noticed, may give an old answer. Stored entries
+//! never change, so an old answer with an entry is as good as a new one. But an absent entry, or a register's state,
+//! counts only if the stream then takes a *mark*: a message without content, on the condition that the seen state is
+//! still the last one. The servers' agreement decides that where all messages are, so it cannot be old. Without it, a
+//! process that claims a log could read an old boundary from a server that is cut off, and take a long deleted entry
+//! for the end.
 //!
 //! *Entries larger than a message are stored in parts*: first all but the last, under a random name that no reader
 //! uses. Then the last one follows with the entry's own subject and condition, and names the others. So the entry is

@@ -1,5 +1,5 @@
-//! The same against a real store, of which SARDONYX_STORE names a place, with endpoint and credentials in the environment
-//! (docs/testing.md has the commands that start one):
+//! The same against a real store, at the place that SARDONYX_STORE names. Its endpoint and credentials are in the
+//! environment (docs/testing.md has the commands that start one):
 //!
 //! ```text
 //! SARDONYX_STORE=s3://bank/test cargo test -p sardonyx-remote --test all real -- --ignored --nocapture

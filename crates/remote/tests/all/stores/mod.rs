@@ -14,7 +14,7 @@ use sardonyx_base::random::Random;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// What a store does wrong.
+/// The fault of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Nothing,
