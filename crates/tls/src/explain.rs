@@ -1,7 +1,7 @@
-//! Why two processes do not come together, in words that say what to do.
+//! The reasons why two processes do not connect, as texts with the remedy.
 //!
-//! An error of `rustls` is one of three things here. This end does not trust the other, the other does not trust this
-//! one (it said so by an alert), or the other end does not speak this TLS at all.
+//! An error of `rustls` is one of three things here. This end does not trust the other; the other does not trust this
+//! one (it sent an alert); or the other end does not speak this TLS at all.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 use sardonyx_base::transport::TransportError;

@@ -29,7 +29,7 @@ fn connected() -> (Box<dyn Connection>, Box<dyn Connection>) {
     (calls.unwrap(), answers.unwrap())
 }
 
-/// What the caller is told, with the first read at the latest; and what the other is.
+/// The error of the caller, with the first read at the latest, and that of the other end.
 fn refused(calls: &impl Transport, answers: &impl Transport) -> (TransportError, TransportError) {
     let (calling, answering) = sockets();
     thread::scope(|scope| {
@@ -139,7 +139,7 @@ fn a_read_ends_when_another_thread_shuts_the_socket_down_or_the_other_end_goes()
     let socket = one.socket().try_clone().unwrap();
     let reads = thread::spawn(move || one.read(&mut [0; 8]).map_err(|error| error.kind()));
     socket.shutdown(Shutdown::Both).unwrap();
-    // Nobody said that nothing more would come.
+    // No end of the data was announced.
     assert_eq!(reads.join().unwrap(), Err(ErrorKind::UnexpectedEof));
     drop(other);
     let (mut one, other) = connected();
@@ -300,7 +300,7 @@ impl Stranger {
         Stranger(Arc::new(config))
     }
 
-    /// The alert that it is told.
+    /// The alert that it receives.
     fn call(&self, mut socket: TcpStream) -> Option<rustls::Error> {
         let name = ServerName::try_from("bank.internal").unwrap();
         let mut machine = rustls::ClientConnection::new(self.0.clone(), name).unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong with PEM files is said of the file, before anybody is called; and nothing of a key is ever said.
+//! Errors of PEM files name the file, before any connection; and no error contains a part of a key.
 
 use crate::common::{Authority, Wish, rights, write_key};
 use rcgen::ExtendedKeyUsagePurpose;

@@ -69,7 +69,7 @@ fn a_database_whose_checkpoints_are_left_to_followers_gets_back_what_its_log_lac
     let machine = tempfile::tempdir().unwrap();
     let bank = Authority::new("bank");
     let (server, _store) = serve(Arc::new(bank.process()));
-    // Who says nothing keeps no host away.
+    // Silent connections keep no host away.
     let silent: Vec<_> = (0..48)
         .map(|_| TcpStream::connect(server.address()).unwrap())
         .collect();
@@ -127,7 +127,7 @@ fn a_host_of_another_ca_or_another_transport_is_refused_by_name() {
     ];
     for (server, transport, reason) in cases {
         let error = open(server, transport).unwrap_err();
-        // What is certain is not asked again.
+        // After a certain error the request is not repeated.
         assert_eq!(error.is_unclear(), reason != "another CA", "{error}");
         let text = error.to_string();
         assert!(text.contains(reason), "{text}");

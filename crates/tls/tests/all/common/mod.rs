@@ -19,7 +19,7 @@ pub struct Authority {
     pub pem: String,
 }
 
-/// How a certificate is to be.
+/// The properties of a certificate.
 #[derive(Clone, Default)]
 pub struct Wish {
     pub names: Vec<String>,
