@@ -1,4 +1,4 @@
-//! When transactions arrive: the times between arrivals, of several processes with a given rate.
+//! The times between arrivals of transactions, of several processes with a given rate.
 //!
 //! The GEM paper drives its model with an open Poisson stream. The other processes are more regular
 //! (deterministic, Erlang) or burstier (hyperexponential, on-off), to show the part of a response

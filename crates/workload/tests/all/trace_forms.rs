@@ -69,7 +69,7 @@ fn fault_of(bytes: &[u8]) -> (Place, Fault) {
     }
 }
 
-/// What `docs/trace-format.md` has between a line of three backticks and the next, if it starts so.
+/// The text of `docs/trace-format.md` between a line of three backticks and the next, if it starts so.
 fn documented(start: &str) -> &'static str {
     let mut blocks = include_str!("../../../../docs/trace-format.md").split("```\n");
     blocks.find(|block| block.starts_with(start)).unwrap()
