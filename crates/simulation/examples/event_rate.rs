@@ -1,4 +1,4 @@
-//! How many events the kernel dispatches in a second of real time, on one core.
+//! The number of events that the kernel dispatches in a second of real time, on one core.
 //!
 //! The hold model keeps a number of events pending: each process waits for an exponential time, over
 //! and over. The queue is M/M/1 as a model would write it: a process per customer.

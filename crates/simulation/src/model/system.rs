@@ -89,7 +89,7 @@ pub struct Node {
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
     history: RefCell<HistoryEnd>,
-    /// Where HISTORY is locked: the ends without a transaction.
+    /// The ends of HISTORY without a transaction, if HISTORY is locked.
     own_ends: RefCell<VecDeque<HistoryEnd>>,
 }
 

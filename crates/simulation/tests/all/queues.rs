@@ -16,7 +16,7 @@ use sardonyx_simulation::statistics::Interval;
 use sardonyx_simulation::time::{Span, Time};
 use sardonyx_workload::random::Random;
 
-/// How service times are distributed around their mean.
+/// The distribution of service times around their mean.
 #[derive(Clone, Copy, Debug)]
 enum Service {
     Constant,
@@ -25,7 +25,7 @@ enum Service {
     Mixed,
 }
 
-/// Whether a customer is served or holds a server and waits itself.
+/// The manner of service: a customer is served, or holds a server and waits itself.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     Serve,
