@@ -16,7 +16,7 @@ pub trait ColumnType {
     fn columns(name: &str, offset: usize, into: &mut Vec<RecordColumn>);
 }
 
-/// A column as a record's type says it.
+/// A column that a record's type declares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordColumn {
     /// Its name.
@@ -60,7 +60,7 @@ impl<T: ColumnType, const N: usize> ColumnType for [T; N] {
     }
 }
 
-/// Of an array's elements: their columns' names, types and offsets.
+/// The fingerprint of an array's elements: their columns' names, types and offsets.
 fn fingerprint_of_elements<T: ColumnType>() -> u64 {
     let mut element = Vec::new();
     T::columns("", 0, &mut element);
@@ -73,7 +73,7 @@ fn fingerprint_of_elements<T: ColumnType>() -> u64 {
     fingerprint_of(&text.collect::<String>())
 }
 
-/// Of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
+/// The fingerprint of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
 pub const BYTES_FINGERPRINT: u64 = Fnv1a::of(b"u80;");
 
 /// FNV-1a of 64 bits, of a text without its spaces.
@@ -107,8 +107,8 @@ pub fn nested_name(outer: &str, inner: &str) -> String {
     }
 }
 
-/// Asks for the columns of a field, whatever its type: the macros call [`push`](OfColumnType::push) on a reference to
-/// it with both traits in scope, and the compiler takes the first that fits.
+/// Asks for the columns of a field of any type. The macros call [`push`](OfColumnType::push) on a reference to it with
+/// both traits in scope, and the compiler takes the first that fits.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FieldOf<T>(PhantomData<fn() -> T>);
@@ -144,7 +144,7 @@ impl<T> OfAnyType for &FieldOf<T> {
     }
 }
 
-/// The schema of a table of plain records; `None` if their type does not say its fields.
+/// The schema of a table of plain records; `None` if their type does not declare its fields.
 pub fn schema_of<R: Record>() -> Option<Schema> {
     let plain = R::PLAIN?;
     let key = plain.key();

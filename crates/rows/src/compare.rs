@@ -14,8 +14,8 @@ use std::fmt::Write;
 /// A line of the comparison: a column as the database has it, as the program has it.
 type Line<'a> = (Option<&'a Column>, Option<&'a RecordColumn>);
 
-/// The number of a record type's table, if it is declared, for every way of running transactions: its columns are
-/// compared with the type's fields where a schema of it is `stored`, otherwise what the catalogue knows.
+/// The number of a record type's table, if it is declared, for every way of running transactions. Its columns are
+/// compared with the type's fields if a schema of it is `stored`, otherwise the catalogue's entry is.
 ///
 /// # Errors
 /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
@@ -47,8 +47,8 @@ pub fn table_of<'s, R: Record>(
     }
 }
 
-/// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
-/// rows; `schemas` are all that are stored.
+/// The number of a record type's table, if it is declared, for a way of running transactions that maintains only rows;
+/// `schemas` are all that are stored.
 ///
 /// # Errors
 /// The errors of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than rows.
@@ -60,7 +60,7 @@ pub fn records_of<R: Record>(
     let Some(number) = found else {
         return Ok(None);
     };
-    // Bytes of a record as it is would be taken for references to texts.
+    // A record's bytes would be taken for references to texts.
     let has_texts = |schema: &Schema| schema.variable_columns().next().is_some();
     let texts = schemas.get(&number).is_some_and(has_texts) && R::PLAIN.is_some();
     let texts = texts.then_some("text or bytes of any length");
@@ -116,7 +116,7 @@ pub(crate) fn check_record<R: Record>(table: &str, schema: &Schema) -> Result<()
     }
 }
 
-/// The schema of a table of plain records: the type's fields, or what is known of one that does not say them; `None` if
+/// The schema of a table of plain records: the type's fields, or only the key if it does not declare them; `None` if
 /// they are not plain.
 pub fn record_schema<R: Record>() -> Option<Schema> {
     let definition = definition_of_plain(R::TABLE, &R::PLAIN?);
@@ -190,7 +190,7 @@ fn first_row_bytes(schema: &Schema) -> usize {
     schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes)
 }
 
-/// The columns of both, those of one name beside each other, in the order in which they stand.
+/// The columns of both, those of one name beside each other, in the order of their offsets.
 fn lines<'a>(schema: &'a Schema, fields: &'a [RecordColumn]) -> Vec<Line<'a>> {
     let there = schema.live_columns().map(|(_, column)| {
         let field = fields.iter().find(|field| field.name == column.name);
@@ -305,7 +305,7 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
     text
 }
 
-/// A type, with what tells plain data of one size apart.
+/// A type, with the size and fingerprint of plain data.
 fn kind(kind: Type) -> String {
     match kind {
         Type::Plain {

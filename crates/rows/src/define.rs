@@ -1,5 +1,5 @@
-//! Changes of what a table is, in a transaction of any store: each makes another schema of the one that there is, and the
-//! store has that from then on.
+//! Changes of tables' definitions, in a transaction of any store. Each makes another schema of the present one, which
+//! the store has from then on.
 
 use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
@@ -32,11 +32,11 @@ pub trait DefineRows: ConstrainedRows + Sized {
         value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
     ) -> Result<(), Error>;
 
-    /// Gives a column of a table another type. Each row gets what `value` makes of its columns.
+    /// Gives a column of a table another type. `value` computes the new value from a row's columns.
     ///
     /// # Errors
-    /// [`Error::Refused`] if an index, a reference or a condition names the column; what `value` returns; [`Error::Limit`] if
-    /// the table has more rows than a transaction can rewrite. Nothing has changed then.
+    /// [`Error::Refused`] if an index, a reference or a condition names the column; the error that `value` returns;
+    /// [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing has changed then.
     fn retype_column(
         &mut self,
         table: u16,
@@ -81,7 +81,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
         Ok(added?)
     }
 
-    /// The same of rows to come: those that are there get the columns when they change, or when an index needs them.
+    /// The same for new rows. Existing ones get the columns when they change, or when an index needs them.
     ///
     /// # Errors
     /// The errors of [`DefineRows::store_schema`].
@@ -207,8 +207,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
         self.store_schema(table, schema)
     }
 
-    /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
-    /// are not looked at.
+    /// Replaces the declarations of a table's columns beside their types. Existing rows are not checked.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed

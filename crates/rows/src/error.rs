@@ -17,7 +17,7 @@ pub const RESERVED: &str = "sardonyx.";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// A record with this key is there already.
+    /// A record with this key exists already.
     #[error("table {table:?} has a record with key {key} already")]
     DuplicateKey {
         /// The table.
@@ -69,15 +69,15 @@ pub enum TableError {
         /// The reason.
         source: Box<SchemaError>,
     },
-    /// A program and the database say different things of a table's rows.
+    /// A program and the database declare different rows of a table.
     #[error("table {table:?} is not what the program says: {text}")]
     SchemaDiffers {
         /// The table.
         table: String,
-        /// Both sides, and what to do.
+        /// Both sides, and the remedy.
         text: String,
     },
-    /// A way of running transactions that keeps up nothing but rows was asked for a table that has more.
+    /// A way of running transactions that maintains only rows was asked for a table that has more.
     #[error(
         "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
          database as tables to use it, or give the operations a table without"
@@ -88,7 +88,7 @@ pub enum TableError {
         /// The feature that operations do not maintain.
         what: &'static str,
     },
-    /// A stored value is none of the type of a program's field.
+    /// A stored value is not of the type of a program's field.
     #[error(
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
     )]
@@ -127,7 +127,7 @@ pub enum TableError {
     /// abort.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The catalogue is damaged, says otherwise, or has no room.
+    /// The catalogue is damaged, has another definition, or is full.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// Rows of another table refer to this one's.
@@ -285,7 +285,7 @@ pub enum TableError {
     /// The store of the rows cannot go on: an error of its own, which it gets back ([`TableError::of`]).
     #[error(transparent)]
     Engine(Error),
-    /// The snapshot was ended: what changed since reached the bound on memory for it.
+    /// The snapshot was ended: later changes reached the bound on memory for it.
     #[error(transparent)]
     SnapshotEnded(#[from] SnapshotEnded),
     /// The pages of a table do not hold sound records.

@@ -23,21 +23,21 @@ pub trait StoredField: Sized {
     const KIND: Type;
     /// True if there may be no value.
     const NULLABLE: bool = false;
-    /// Such a value in a key, as verbs take it: a number as it is, a text as `&str`.
+    /// The type of such a value in a key, as verbs take it: a number, or a text as `&str`.
     type Key<'k>: KeyValues + Copy;
 
     /// The value.
     fn to_value(&self) -> ValueRef<'_>;
 
-    /// From a value of such a column; `None` if it is none of this type.
+    /// Converts a value of such a column; `None` if it is not of this type.
     fn from_value(value: ValueRef<'_>) -> Option<Self>;
 }
 
-/// The numbers of the fields' columns in a table of this schema: where they stand in the struct's order, as in a table
-/// that was created by it, nothing is searched for.
+/// The numbers of the fields' columns in a table of this schema. If they are in the struct's order, as in a table that
+/// was created by it, there is no search.
 ///
 /// # Errors
-/// [`TableError::SchemaDiffers`] if a column is not what its field says, or the table has another name.
+/// [`TableError::SchemaDiffers`] if a column differs from its field's declaration, or the table has another name.
 #[doc(hidden)]
 pub fn find_columns<const N: usize>(
     of: &str,
@@ -109,8 +109,8 @@ fn no_such_column(
     )
 }
 
-/// That a table of this schema is a record's, unless it is plain data: that its columns are the fields, and what else it
-/// has is filled.
+/// Checks that a table of this schema is a record's, unless it is plain data: its columns are the fields, and all
+/// others are filled.
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
@@ -131,7 +131,7 @@ pub fn check_fields<R: Record>(schema: &Schema) -> Result<(), TableError> {
     check_declared::<R>(schema)
 }
 
-/// That a table has what a record's type declares beside its columns: indexes, conditions, references, defaults.
+/// Checks that a table has the indexes, conditions, references and defaults that a record's type declares.
 fn check_declared<R: Record>(schema: &Schema) -> Result<(), TableError> {
     let declared = R::declared();
     let lacks = |what: &str, name: &str| {
@@ -217,14 +217,14 @@ fn describe(column: &Column) -> String {
     }
 }
 
-/// That a struct's table is not what the struct says.
+/// The error of a table that differs from its struct.
 #[cold]
 pub fn differs(table: &str, text: String) -> TableError {
     let table = table.to_string();
     TableError::SchemaDiffers { table, text }
 }
 
-/// That a stored value is none of its field's type.
+/// The error of a stored value that is not of its field's type.
 #[doc(hidden)]
 #[cold]
 pub fn no_value_of_field(table: &str, field: &str, value: ValueRef<'_>) -> TableError {

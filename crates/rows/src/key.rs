@@ -1,14 +1,14 @@
-//! Keys as bytes whose order is that of the values: what ordered indexes compare.
+//! Keys as bytes whose order is that of the values, as ordered indexes compare them.
 //!
-//! A column that may be null begins with a byte: 1 where there is a value, 2 where there is none. Then:
+//! A column that may be null begins with a byte: 1 for a value, 2 for a null. Then:
 //!
 //! | type | bytes |
 //! | --- | --- |
 //! | unsigned integers, bool | big-endian |
 //! | signed integers, decimal, date, time, timestamp | big-endian, the sign bit flipped |
-//! | f32, f64 | as IEEE 754's total order says: negative ones flipped, others with the sign bit set; `-0.0` as `0.0` |
+//! | f32, f64 | in IEEE 754's total order: negative ones flipped, others with the sign bit set; `-0.0` as `0.0` |
 //! | text, bytes | a zero byte as `00 FF`, and `00 00` at the end |
-//! | UUID, plain data | as they are |
+//! | UUID, plain data | unchanged |
 //!
 //! Integers of 32 and 64 bits are shorter the nearer they are to zero, in keys that an entry of an index has no room
 //! for. So entries hold more of the columns behind them. A value that needs `n` bytes is a byte `80 + n` and its `n`
@@ -83,7 +83,7 @@ pub struct SearchKey {
     pub is_whole: bool,
 }
 
-/// Why a value cannot be part of a key.
+/// The reason why a value cannot be part of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BadKey {
     /// The encoded key is too long.
@@ -198,7 +198,7 @@ pub fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 impl KeyShape {
-    /// The key of an index of rows as the schema says.
+    /// The key of an index on rows of the schema.
     ///
     /// # Panics
     /// If the definition names columns that the schema does not have.
@@ -311,7 +311,7 @@ impl KeyShape {
     /// Checks that an encoded key is not longer than keys may be.
     #[inline]
     pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
-        // The bound is on what values take; short integers may take a byte more.
+        // The bound is on the values' bytes; short integers may take a byte more.
         let short = self.parts.iter().filter(|part| part.is_short).count();
         match key.len() <= KEY_BYTES_MAX + short {
             true => Ok(()),
@@ -378,7 +378,7 @@ impl Part {
         is_fixed.then(|| self.kind.bytes())
     }
 
-    /// Flips what was pushed for it, if the column is descending.
+    /// Flips the bytes that were pushed for it, if the column is descending.
     #[inline]
     fn finish(&self, from: usize, key: &mut KeyBytes) {
         if self.descending {
@@ -433,8 +433,8 @@ impl Part {
     }
 }
 
-/// Gives equal floats equal bytes, the most significant first: both zeros are 0, and each NaN, whatever its sign and
-/// payload, is the positive quiet one, which is above infinity.
+/// Gives equal floats equal bytes, the most significant first. Both zeros are 0. A NaN of any sign and payload is the
+/// positive quiet one, which is above infinity.
 fn make_canonical(bytes: &mut [u8]) {
     let exponent_end = if bytes.len() == 4 { 0x80 } else { 0xf0 };
     let has_full_exponent = bytes[0] & 0x7f == 0x7f && bytes[1] & exponent_end == exponent_end;

@@ -85,7 +85,8 @@ impl PageLayout {
         self.slots(page, 0)
     }
 
-    /// Which of 64 slots of a page have records, from one on whose number is a multiple of 64, given the page's bytes.
+    /// The bits of 64 slots of a page, set for those that have records, from slot `first` on, a multiple of 64, given
+    /// the page's bytes.
     #[inline]
     pub fn occupied_word(&self, page: &[u8], first: usize) -> u64 {
         let used = u64::MAX >> (64 - (self.records - first).min(64));

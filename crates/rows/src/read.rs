@@ -4,7 +4,7 @@
 //! - [`ReadIndex`]: one of its ordered indexes;
 //! - [`ReadRow`]: a row of it.
 //!
-//! The row types are associated, so that what is written over these traits is compiled for each store by itself.
+//! The row types are associated, so that code over these traits is compiled for each store by itself.
 
 use crate::error::TableError;
 use crate::key::KeyValues;
@@ -139,10 +139,10 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
 
 /// A row, to read column by column.
 pub trait ReadRow {
-    /// The value of the column with this number; null if there is none, or it was dropped.
+    /// The value of the column with this number; null if there is no such column, or it was dropped.
     ///
     /// # Errors
-    /// [`TableError::DamagedTable`]; of a snapshot, that it was ended.
+    /// [`TableError::DamagedTable`]; [`TableError::SnapshotEnded`] of a snapshot.
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError>;
 
     /// The value of the column with this name.
@@ -259,7 +259,7 @@ pub trait ReadIndex {
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
     /// the snapshot was ended.
     fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error>;
 

@@ -28,11 +28,11 @@ use std::marker::PhantomData;
     note = "declare it with `#[derive(Record)]` and `#[record(table = \"…\", key = …)]`, or, of plain data, with `record!`"
 )]
 pub trait Record: Sized + 'static {
-    /// The primary key, as verbs take it: a number as it is, a text as `&str`, several columns as a tuple.
+    /// The type of the primary key, as verbs take it: a number, a text as `&str`, several columns as a tuple.
     type Key<'k>: Copy;
     /// A row of a live state: a reference to a record of plain data, otherwise a struct of its own.
     type Ref<'a>: Borrow<Self>;
-    /// Which columns of a table the fields are; nothing for plain data.
+    /// The fields' columns in a table; nothing for plain data.
     #[doc(hidden)]
     type Columns: Copy;
     /// The table's name, unique in a database.
@@ -55,7 +55,7 @@ pub trait Record: Sized + 'static {
     #[doc(hidden)]
     fn columns_in(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
 
-    /// Of plain data: all of it.
+    /// All bytes of plain data.
     #[doc(hidden)]
     fn plain_bytes(&self) -> &[u8];
 
@@ -74,7 +74,7 @@ pub trait Record: Sized + 'static {
     /// The record of a live row.
     ///
     /// # Errors
-    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     #[doc(hidden)]
     fn borrow_row<'a>(
         found: Found<'a>,
@@ -148,7 +148,8 @@ impl<P: ?Sized> Clone for Found<'_, P> {
 
 impl<P: ?Sized> Copy for Found<'_, P> {}
 
-/// A row of any table, read by its columns' names: what handles and indexes of tables are of whose rows are no [`Record`].
+/// A row of any table, read by its columns' names: the type of handles and indexes of tables whose rows are no
+/// [`Record`].
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRow {}
 
@@ -157,7 +158,7 @@ pub enum AnyRow {}
 pub trait RowForm<'a, P: PageRead + ?Sized> {
     /// The form's type.
     type Item;
-    /// Which columns of a table it is.
+    /// The fields' columns in a table.
     #[doc(hidden)]
     type Columns: Copy;
 
@@ -171,7 +172,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
     /// Makes it.
     ///
     /// # Errors
-    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     #[doc(hidden)]
     fn give(found: Found<'a, P>, columns: &Self::Columns) -> Result<Self::Item, TableError>;
 
@@ -189,7 +190,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
         Self::give(found, columns)
     }
 
-    /// Bytes of a row that will be read, as far as they are known when this is compiled.
+    /// The bytes of a row that will be read, as far as they are known at compile time.
     #[doc(hidden)]
     const BYTES: usize;
 }
@@ -283,14 +284,14 @@ pub struct Table<R> {
 }
 
 impl<R> Table<R> {
-    /// The one with this number in the catalogue, for stores of rows, which know what is there.
+    /// The table with this number in the catalogue, for stores of rows, which know the catalogue.
     #[doc(hidden)]
     #[inline]
     pub fn new(number: u16) -> Self {
         Table::of(number, 0)
     }
 
-    /// The same of a store that tells its databases apart by a number.
+    /// The same of a store that distinguishes its databases by a number.
     #[doc(hidden)]
     #[inline]
     pub fn of(number: u16, origin: u32) -> Self {
@@ -307,7 +308,7 @@ impl<R> Table<R> {
         self.number
     }
 
-    /// Which database it is of, if its store says so.
+    /// The number of its database, if its store has one.
     #[doc(hidden)]
     #[inline]
     pub fn origin(self) -> u32 {

@@ -1,4 +1,4 @@
-//! The rows of a table by the names of its columns, in whatever has them.
+//! The rows of a table by the names of its columns, in any store.
 
 use crate::error::TableError;
 use crate::read::{CountedRows, ReadRow, ReadRows, ScanPlace};
@@ -98,8 +98,8 @@ impl<S: CountedRows> Rows<S> {
 }
 
 impl<S: WriteRows> Rows<S> {
-    /// The row at a place, if there is one of this table now, whichever: who has
-    /// [found](crate::RowRef::address) one there before looks whether it is the same.
+    /// The row at a place, if this table has any row there now. A caller that [found](crate::RowRef::address) one
+    /// there before checks if it is the same.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -187,11 +187,11 @@ impl<S: WriteRows> Rows<S> {
         }
     }
 
-    /// Changes columns, by name, of the row with this key. Only what differs is written. Returns false if
+    /// Changes columns, by name, of the row with this key. Only the differing bytes are written. Returns false if
     /// there is no such row.
     ///
     /// # Errors
-    /// [`Error::Refused`] also if the key would change, otherwise those of [`Rows::insert`].
+    /// [`Error::Refused`] also if the key would change; otherwise the errors of [`Rows::insert`].
     pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
         let row = RowWriter::named(&schema, &name, changes).map_err(TableError::from)?;
@@ -297,7 +297,7 @@ impl<S: WriteRows> Rows<S> {
     }
 }
 
-/// That there is no such table.
+/// The error of an unknown table.
 fn unknown_table(table: &str) -> Error {
     let table = table.to_string();
     TableError::from(RowError::UnknownTable { table }).into()

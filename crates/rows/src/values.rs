@@ -28,9 +28,9 @@ use sardonyx_storage::store::{PageRead, Words};
 
 /// Bytes of a reference.
 pub const REFERENCE_BYTES: usize = 16;
-/// The most bytes that stand in the reference itself.
+/// The most bytes that the reference itself can hold.
 pub const INLINE_BYTES_MAX: usize = 12;
-/// Bytes of a cell that say where the next one is.
+/// Bytes of a cell that hold the address of the next one.
 pub const NEXT_BYTES: usize = 8;
 
 /// The reference of a text or bytes in a row. Equal short values have equal references.
@@ -56,7 +56,7 @@ impl Reference {
         Some(reference)
     }
 
-    /// Of a long value that starts in this cell.
+    /// The reference of a long value that starts in this cell.
     #[inline]
     pub fn outside(value: &[u8], cell: Address) -> Self {
         let mut reference = Reference::default();
@@ -83,7 +83,7 @@ impl Reference {
         (self.len() > INLINE_BYTES_MAX).then(|| Address(address()))
     }
 
-    /// The value's first bytes, as many as stand in the reference: all of a short one, 4 of a long one.
+    /// The value's first bytes that the reference holds: all of a short one, 4 of a long one.
     #[inline]
     pub fn start(&self) -> &[u8] {
         match self.len() {
@@ -93,7 +93,7 @@ impl Reference {
     }
 }
 
-/// Bytes of the cells of a page, as its trailer says.
+/// Bytes of the cells of a page, from its trailer.
 #[inline]
 pub(crate) fn cell_bytes<P: PageRead + ?Sized>(
     pages: &P,

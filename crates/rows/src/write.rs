@@ -7,7 +7,7 @@ use crate::schema::{Schema, Value, ValueRef};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A transaction on tables. Tables are named by their numbers in the catalogue, rows by where they stand. An operation
+/// A transaction on tables. Tables are named by their numbers in the catalogue, rows by their places. An operation
 /// that fails has done nothing.
 pub trait WriteRows: ReadRows {
     /// The place of a row, valid until the transaction changes the store there.
@@ -32,13 +32,13 @@ pub trait WriteRows: ReadRows {
     /// [`TableError::UnknownHandle`].
     fn has_row(&self, table: u16, at: Self::Place) -> Result<bool, TableError>;
 
-    /// The row at a place, if there is one of the table now, whichever.
+    /// The row at a place, if the table has any row there now.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`], [`TableError::DamagedTable`].
     fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError>;
 
-    /// The values of columns with computed defaults that a new row does not say, by the columns' numbers.
+    /// The values of columns with computed defaults that a new row omits, by the columns' numbers.
     ///
     /// # Errors
     /// [`RowError::Uncomputed`](crate::RowError::Uncomputed).
@@ -48,11 +48,11 @@ pub trait WriteRows: ReadRows {
         row: &RowWriter<'_>,
     ) -> Result<Vec<(usize, Value)>, TableError>;
 
-    /// Inserts a row: of columns that are not set, their defaults.
+    /// Inserts a row. Columns that are not set get their defaults.
     ///
     /// # Errors
-    /// [`TableError::DuplicateKey`] and [`TableError::DuplicateValue`]; if a value does not fit its column, or the row a
-    /// condition; that there is no room.
+    /// [`TableError::DuplicateKey`] and [`TableError::DuplicateValue`]; if a value does not fit its column, or the row
+    /// a condition; if there is no room.
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError>;
 
     /// Changes columns of the row at a place, at which there is one.

@@ -89,7 +89,7 @@ impl SqlCheck {
         text + ARROW + &self.text
     }
 
-    /// The expression of a condition in SQL, or the condition itself: what people read.
+    /// The expression of a condition in SQL, or the condition itself, for people.
     pub fn shown(text: &str) -> String {
         match SqlCheck::parse(text) {
             Ok(Some(check)) => check.text,
@@ -135,7 +135,7 @@ pub trait RowCheck: Debug + Send + Sync {
     fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure>;
 }
 
-/// Why a condition cannot be tested.
+/// The reason why a condition cannot be tested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckFailure {
     /// SQLSTATE.
@@ -162,14 +162,15 @@ pub struct CompileSql {
     pub expression: CompileExpression,
 }
 
-/// Compiles the expression of a column that is declared so; the last argument says whether a value that would be stored
+/// Compiles the expression of a column that is declared so; the last argument is true if a value that would be stored
 /// rounded is an error.
 pub type CompileExpression =
     fn(&SqlCheck, &Declared, bool) -> Result<Arc<dyn RowExpression>, CheckFailure>;
 
 static COMPILE_SQL: OnceLock<CompileSql> = OnceLock::new();
 
-/// Has conditions and expressions in SQL compiled by this from now on, in the whole process. The first that is said holds.
+/// Registers the compiler of conditions and expressions in SQL, for the whole process. The first one registered
+/// counts.
 pub fn speak_sql(compile: CompileSql) {
     let _ = COMPILE_SQL.set(compile);
 }

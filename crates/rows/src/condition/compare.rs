@@ -1,4 +1,4 @@
-//! The order of values, of whatever types: `None` if they have none.
+//! The order of values of any types: `None` if they have none.
 
 use crate::schema::ValueRef;
 use crate::value_text::short_power;

@@ -42,7 +42,7 @@ pub enum ConditionError {
         /// The operand that was found, with its type.
         found: String,
     },
-    /// A literal says no value.
+    /// A literal has no value.
     #[error("at {at} of the condition: {reason}")]
     Literal {
         /// The place in the text.

@@ -100,8 +100,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A literal beside an operand of another type: a text that says a date, a decimal that is the nearest
-    /// float.
+    /// A literal beside an operand of another type: a text with a date, a decimal that is the nearest float.
     fn suited(&self, found: &Found, beside: &Operand) -> Result<Operand, ConditionError> {
         let Operand::Literal(literal) = &found.operand else {
             return Ok(found.operand.clone());

@@ -10,7 +10,7 @@
 //! a null is neither true nor false, as in SQL. [`Condition::holds`] needs true; [`Condition::allows`], for CHECK,
 //! refuses only false.
 //!
-//! | what | how |
+//! | condition | syntax |
 //! | --- | --- |
 //! | comparisons | `=`, `<>` or `!=`, `<`, `<=`, `>`, `>=`, `between 1 and 3`, `in (1, 2)`, `like 'A%_'` |
 //! | nulls | `is null`, `is not null` |

@@ -1,4 +1,4 @@
-//! Generated columns: computed of a row's other columns whenever it is written, whatever is given for them.
+//! Generated columns: computed from a row's other columns whenever it is written; values given for them are not used.
 
 use crate::condition::{CheckFailure, RowExpression, SqlCheck, compile_expression};
 use crate::error::TableError;
@@ -53,7 +53,7 @@ pub fn generated_of(schema: &Schema) -> Result<Arc<[Generated]>, TableError> {
 /// computed of. The row's values are given by the columns' numbers, as they will be.
 ///
 /// # Errors
-/// [`RowError::Ungenerated`]; what cannot be read.
+/// [`RowError::Ungenerated`]; the errors of reading the values.
 pub fn generated_values<'v>(
     (schema, table): (&Schema, &str),
     generated: &[Generated],

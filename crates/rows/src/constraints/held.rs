@@ -22,9 +22,10 @@ type Notes = BTreeMap<Vec<Vec<u8>>, Note>;
 /// The part of a held reference that is checked now; the notes of the rest are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Due {
-    /// That rows refer to rows that are there.
+    /// True to check that rows refer to existing rows.
     pub now: bool,
-    /// That no row refers to one that was deleted, also if another has its key now. Such notes are never kept.
+    /// True to check that no row refers to one that was deleted, even if another has its key now. Such notes are never
+    /// kept.
     pub strict_delete: bool,
     /// The same of a row that got another key.
     pub strict_update: bool,
@@ -55,7 +56,7 @@ pub struct HeldReference {
     pub name: Arc<str>,
 }
 
-/// Why values are looked at.
+/// The reason why values are checked.
 #[derive(Clone, Debug)]
 struct Note {
     values: Vec<Value>,
@@ -177,7 +178,7 @@ impl HeldReferences {
     }
 }
 
-/// Checks held references as the rows now stand, as far as they are due.
+/// Checks held references against the current rows, as far as they are due.
 ///
 /// # Errors
 /// [`TableError::NoSuchReference`], [`TableError::Referenced`], with the first values that violate one.
@@ -246,7 +247,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     Ok(())
 }
 
-/// Of these values, those that rows of a table have in a reference.
+/// Those of these values that rows of a table have in a reference.
 fn all_referring<S: ConstrainedRows>(
     store: &S,
     table: u16,

@@ -42,7 +42,7 @@ use crate::schema::ValueRef;
 use crate::write::WriteRows;
 use std::sync::Arc;
 
-/// A store whose rows have constraints. Numbers of tables are those of tables that there are.
+/// A store whose rows have constraints. Numbers of tables are those of existing tables.
 pub trait ConstrainedRows: WriteRows {
     /// The row at a place, at which there is one.
     ///
@@ -56,8 +56,8 @@ pub trait ConstrainedRows: WriteRows {
     /// The errors of [`conditions_of`].
     fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError>;
 
-    /// The row whose columns, which are the key of a unique index, have these values. A value that a column cannot have
-    /// is none of a row.
+    /// The row whose columns, which are the key of a unique index, have these values. No row has a value that a column
+    /// cannot have.
     ///
     /// # Errors
     /// [`TableError::DamagedTable`].
@@ -92,7 +92,7 @@ pub trait ConstrainedRows: WriteRows {
     /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
-    /// True if all rows of a table were found to meet what its schema is about to say: they are not looked at again.
+    /// True if all rows of a table were found to meet the constraints of its new schema: they are not checked again.
     fn are_checked(&self, _table: u16) -> bool {
         false
     }
@@ -100,10 +100,10 @@ pub trait ConstrainedRows: WriteRows {
     /// The places of all rows of a table. The first error ends the iterator.
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Self::Place, TableError>>;
 
-    /// Deletes the row at a place, whatever refers to it.
+    /// Deletes the row at a place, even if rows refer to it.
     ///
     /// # Errors
-    /// That the transaction is too large.
+    /// The transaction is too large.
     fn delete_alone(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
 
     /// Runs several steps of one operation: all are done, or none.

@@ -5,7 +5,7 @@ use crate::constraints::DefaultFailure;
 use crate::schema::{Column, Declared, DeclaredDefault, Limit, Schema, Type, ValueRef};
 use sardonyx_base::error::{Error, Kind};
 
-/// Why values are not stored, or not read: it names the table, the column and the value.
+/// The reason why values are not stored, or not read: it names the table, the column and the value.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
@@ -89,7 +89,7 @@ pub enum RowError {
         /// The column.
         column: String,
     },
-    /// Bytes for a text that are none.
+    /// Bytes that are no text.
     #[error("the text for column {column:?} of table {table:?} is not UTF-8 at byte {at}")]
     NotUtf8 {
         /// The table.
@@ -178,7 +178,7 @@ pub enum RowError {
 }
 
 impl RowError {
-    /// That a value is none of a column's declared type.
+    /// The error of a value that a column's declared type does not have.
     #[cold]
     pub(crate) fn declared(
         table: &str,
@@ -195,7 +195,7 @@ impl RowError {
         }
     }
 
-    /// That the default of a column cannot be computed.
+    /// The error of a default that cannot be computed.
     #[cold]
     pub(crate) fn uncomputed(
         schema: &Schema,
@@ -212,7 +212,7 @@ impl RowError {
         }
     }
 
-    /// That a generated column cannot be computed.
+    /// The error of a generated column that cannot be computed.
     #[cold]
     pub(crate) fn ungenerated(
         schema: &Schema,
@@ -229,7 +229,7 @@ impl RowError {
         }
     }
 
-    /// That the default of a column cannot be computed here.
+    /// The error of a default that this program cannot compute.
     #[cold]
     pub(crate) fn not_computed_here(schema: &Schema, table: &str, column: usize) -> RowError {
         let declared = schema.declared(column);
@@ -255,7 +255,7 @@ impl RowError {
     }
 }
 
-/// A value for an error's text, with its type where its digits do not tell it: `1` may be a float.
+/// A value for an error's text, with its type if its digits do not show it: `1` may be a float.
 #[cold]
 pub(crate) fn shown_with_type(value: ValueRef<'_>) -> String {
     match value {

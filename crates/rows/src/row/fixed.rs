@@ -10,7 +10,7 @@ use crate::values::{REFERENCE_BYTES, Reference};
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Why a value is not one of a column's type.
+/// The reason why a value is not one of a column's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unfit {
     /// It is of another type.
@@ -61,7 +61,7 @@ pub(crate) fn is_null(row: &[u8], column: &Column) -> bool {
     column.null.is_some_and(is_set)
 }
 
-/// Has a row say that a column has no value, or that it has one.
+/// Sets or clears the null bit of a column.
 #[inline]
 pub(crate) fn set_null(row: &mut [u8], column: &Column, is_null: bool) {
     if let Some(NullBit { byte, bit }) = column.null {
@@ -123,7 +123,7 @@ pub fn check_declared(schema: &Schema, table: &str, record: &[u8]) -> Result<(),
             continue;
         }
         let value = decode(column.kind, bytes);
-        // Of a generated column, what is computed fits, and what is given is not taken.
+        // The computed value of a generated column fits, and a given one is not taken.
         let is_own = declared.generated().is_none();
         if is_own && declared.limit().fit(value) != Some(value) {
             return Err(RowError::declared(table, column, declared, value));
@@ -288,7 +288,7 @@ pub fn encode(kind: Type, value: ValueRef<'_>, place: &mut [u8]) -> Result<(), U
 /// A number as a float that is the same number.
 fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
     match value {
-        // One NaN, whatever computed it.
+        // There is one NaN, for every computation.
         ValueRef::Float(value) if value.is_nan() => Ok(f64::NAN),
         ValueRef::Float(value) => Ok(value),
         ValueRef::Int(number) => {

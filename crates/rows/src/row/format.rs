@@ -39,7 +39,7 @@ pub struct OneRow([u8]);
 
 impl OneRow {
     fn of(bytes: &[u8]) -> &OneRow {
-        // Any bytes are one, whatever their length.
+        // Bytes of any length are a row here.
         OneRow::ref_from_bytes(bytes).expect("bytes are aligned as bytes")
     }
 }
@@ -99,7 +99,7 @@ pub struct RowFormat {
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl RowFormat {
-    /// Of the rows of this table.
+    /// The format of this table's rows.
     ///
     /// # Errors
     /// [`TableError::Schema`] if no table can have the schema.
@@ -122,8 +122,8 @@ impl RowFormat {
         Self::of(table, schema)
     }
 
-    /// The schema with each shape's rows longer than those of the shapes before: rows say their shape by that. A table in
-    /// main memory may have several shapes of one length, since its pages say their shape.
+    /// The schema with each shape's rows longer than those of the shapes before: the length shows the shape. A table
+    /// in main memory may have several shapes of one length, since its pages record their shape.
     ///
     /// # Errors
     /// [`SchemaError::RowTooLong`].
@@ -143,7 +143,7 @@ impl RowFormat {
         Ok(schema)
     }
 
-    /// Checks that rows say their shape.
+    /// Checks that each shape has a length of its own.
     fn check_shapes(schema: &Schema) -> Result<(), SchemaError> {
         let shapes = schema.earlier_shapes.iter().chain([&schema.row_bytes]);
         let Some(shape) = shapes.clone().zip(shapes.skip(1)).position(|(a, b)| a >= b) else {
@@ -158,8 +158,8 @@ impl RowFormat {
         })
     }
 
-    /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its
-    /// references are its own store's.
+    /// The format of rows that are kept beside a table for a while, on their way into it. All are of the newest shape,
+    /// and their references are checked by its own store.
     ///
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
@@ -297,8 +297,8 @@ impl RowFormat {
         }
     }
 
-    /// The value of the column with this number of a row that was checked ([`RowFormat::row`]); null if there is none, or it
-    /// was dropped.
+    /// The value of the column with this number of a row that was checked ([`RowFormat::row`]); null if there is no
+    /// such column, or it was dropped.
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
@@ -467,14 +467,14 @@ impl RowFormat {
         self.fill(fixed, &all)
     }
 
-    /// That an update changed the key.
+    /// The error of an update that changes the key.
     #[cold]
     pub fn key_changed(&self) -> TableError {
         let table = self.table.to_string();
         TableError::KeyChanged { table }
     }
 
-    /// That there is a row with this key.
+    /// The error of a row whose key exists already.
     #[cold]
     pub fn duplicate(&self, row: &[u8]) -> TableError {
         let mut key = Vec::new();
@@ -493,7 +493,7 @@ impl RowFormat {
         }
     }
 
-    /// Stores what is set, if it fits.
+    /// Stores the values that are set, if they fit.
     fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
         self.store(fixed, row)
@@ -504,7 +504,7 @@ impl RowFormat {
         Ok(row)
     }
 
-    /// Stores what is set.
+    /// Stores the values that are set.
     fn store(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let end = fixed.len();
         let mut values = Vec::new();

@@ -117,7 +117,7 @@ impl SchemaBuilder {
         self
     }
 
-    /// Adds an index: by hash and not unique, unless it is said to be [`ordered`](Self::ordered) or
+    /// Adds an index: by hash and not unique, unless it is declared [`ordered`](Self::ordered) or
     /// [`unique`](Self::unique).
     pub fn index<'n>(mut self, name: &str, columns: impl IntoIterator<Item = &'n str>) -> Self {
         self.indexes.push(Index::new(name, columns));
@@ -274,9 +274,9 @@ impl SchemaBuilder {
         Ok(schema)
     }
 
-    /// Says where the columns stand: those of the primary key first, in its order, so that it is
-    /// [plain](Schema::plain_key) if it can be; then from the largest alignment to the smallest, each at the first
-    /// place that is free; then the null bits.
+    /// Sets the columns' offsets. First come those of the primary key, in its order, so that it is
+    /// [plain](Schema::plain_key) if it can be. Then come the others, from the largest alignment to the smallest, each
+    /// at the first free place; then the null bits.
     fn place(&self, schema: &mut Schema) -> Result<(), SchemaError> {
         let in_key = |column: usize| schema.primary.key.iter().position(|p| p.column == column);
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
@@ -375,7 +375,7 @@ impl Index {
     }
 }
 
-/// A schema, or what one is built of.
+/// A schema, or its builder.
 pub trait IntoSchema: Clone {
     /// The rows: the schema without references to other tables, if it is still to be built.
     #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! Changes of a schema's columns. Each gives a new schema, that the rows which are there have already: an added column
-//! is of a new shape, in which pages that are there are not; a dropped or renamed one changes no row.
+//! Changes of a schema's columns. Each gives a new schema that the existing rows have already. An added column is of a
+//! new shape, which existing pages do not have. A dropped or renamed one changes no row.
 
 use super::builder::first_free;
 use super::{Column, Declared, NullBit, Schema, SchemaError, Type, Value};
@@ -16,7 +16,7 @@ impl Schema {
     /// With one more column, in a new shape; rows of the shapes before have the default.
     ///
     /// # Errors
-    /// [`SchemaError::Change`] if it has neither a default nor may be null, and whatever no schema can have.
+    /// [`SchemaError::Change`] if it has neither a default nor may be null; the errors of [`Schema::check`].
     pub fn with_column(
         &self,
         name: &str,
@@ -33,7 +33,7 @@ impl Schema {
         }
         let mut taken = vec![false; RECORD_BYTES_MAX];
         for column in &self.columns {
-            // A dropped column's, too: a row that moves to the new shape still has what was written there.
+            // A dropped column's bytes, too: a row that moves to the new shape still has its old value there.
             taken[column.offset..column.offset + column.kind.bytes()].fill(true);
             // A byte with null bits is not used again: it may have been written.
             if let Some(null) = column.null {
@@ -157,11 +157,11 @@ impl Schema {
         }
     }
 
-    /// With the column of another type in the place of the one whose rows have values of it now. It has no default, and
-    /// nothing is declared of it.
+    /// With the column of another type in the place of the one whose values its rows have now. It has no default, and
+    /// no declaration.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_changed_type(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let mut schema = self.clone();
@@ -173,7 +173,7 @@ impl Schema {
     /// With the wider column in the place of the one whose values it has now.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_widened_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let (nullable, default) = {
@@ -240,7 +240,7 @@ impl Schema {
     /// With a column that may be null, once all rows are of the shape that [`Schema::with_room_for_nulls`] made.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_nullable_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let room = self.column_to_change(NULLS)?;

@@ -174,7 +174,7 @@ impl Schema {
         for (&from, &to) in reference.columns.iter().zip(&reference.referenced) {
             let from = self.live(from, &reference.name)?;
             let to = there.live(to, &reference.name)?;
-            // Values are compared as numbers, whatever the width.
+            // Values are compared as numbers of any width.
             let are_whole = from.kind.is_whole() && to.kind.is_whole();
             if from.kind != to.kind && !are_whole {
                 return Err(wrong(format!(
@@ -241,7 +241,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The column of this number, if it is there and not dropped.
+    /// The column of this number, if it exists and is not dropped.
     fn live(&self, number: usize, user: &str) -> Result<&Column, SchemaError> {
         match self.columns.get(number) {
             Some(column) if !column.dropped => Ok(column),
@@ -252,7 +252,7 @@ impl Schema {
         }
     }
 
-    /// That there is no such column, which something names.
+    /// The error of a name that no column has.
     pub(crate) fn unknown_column(&self, name: &str, user: &str) -> SchemaError {
         let names = self.live_columns().map(|(_, column)| &*column.name);
         SchemaError::UnknownColumn {

@@ -21,7 +21,7 @@ pub struct Column {
     pub since_shape: u8,
 }
 
-/// The bit of a row's fixed part that says that a column has no value.
+/// The bit of a row's fixed part that marks a column as null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NullBit {
     /// The offset of its byte.

@@ -54,7 +54,7 @@ pub enum DeclaredDefault {
 /// The limit that a declared type sets to values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Nothing that the column's type does not say.
+    /// No limit beyond the column's type.
     None,
     /// The most characters of a text: `varchar(n)`. Blanks beyond them are cut off.
     Characters(usize),
@@ -67,7 +67,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Of a type in PostgreSQL's catalogue.
+    /// The limit of a type in PostgreSQL's catalogue.
     pub fn of(kind: u32, modifier: i32) -> Limit {
         let length = usize::try_from(modifier).ok();
         let length = length.and_then(|length| length.checked_sub(4));
@@ -91,7 +91,7 @@ impl Limit {
         }
     }
 
-    /// A value as it is stored: without blanks that are too many, rounded. `None` if the type has no such value.
+    /// A value as it is stored: without excess blanks, rounded. `None` if the type has no such value.
     #[inline]
     pub fn fit(self, value: ValueRef<'_>) -> Option<ValueRef<'_>> {
         match (self, value) {
@@ -131,7 +131,7 @@ impl Limit {
                     None => time,
                 }))
             }
-            // Of another type: that is for the column's own to say.
+            // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
     }
@@ -150,7 +150,7 @@ impl Limit {
     }
 }
 
-/// A text of so many characters at most, if nothing but blanks is cut off.
+/// A text of so many characters at most; `None` if more than blanks would be cut off.
 fn cut(text: &str, most: usize) -> Option<&str> {
     // A character has a byte at least.
     if text.len() <= most {
@@ -212,7 +212,7 @@ impl Declared {
         KINDS.contains(&self.kind)
     }
 
-    /// Of a column, without anything that it says.
+    /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {
             column,

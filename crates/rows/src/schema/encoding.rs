@@ -20,7 +20,7 @@ const DECLARED_VERSION: u16 = 2;
 const TYPED_VERSION: u16 = 3;
 /// The version of one with columns that are generated of others. All else is as in version 3.
 const VERSION: u16 = 4;
-/// Version (2), reserved (2), length of what follows (4), its CRC-32C (4).
+/// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
 const COLUMN_DROPPED: u8 = 1;
@@ -57,7 +57,7 @@ impl Schema {
         out.0
     }
 
-    /// The earliest version that can say all of it: programs that do not know what it needs refuse it by its version.
+    /// The earliest version that can express all of it: programs that do not know its parts refuse it by its version.
     fn version(&self) -> u16 {
         let declared = &self.declared;
         if declared.iter().any(|there| there.generated().is_some()) {
@@ -71,7 +71,7 @@ impl Schema {
         }
     }
 
-    /// True if version 1 can say all of it.
+    /// True if version 1 can express all of it.
     fn is_plain(&self) -> bool {
         let mut keys = self.foreign_keys.iter();
         let is_known =
@@ -298,7 +298,7 @@ impl Writer {
     }
 }
 
-/// Reads from bytes, whatever they are.
+/// Reads arbitrary bytes.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

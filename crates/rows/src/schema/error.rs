@@ -2,7 +2,7 @@
 
 use super::Type;
 
-/// Why a table cannot have a schema.
+/// The reason why a table cannot have a schema.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -11,7 +11,7 @@ pub enum SchemaError {
         "the name {name:?} of {what} cannot be stored: it must have 1 to {limit} bytes and no control characters"
     )]
     Name {
-        /// Of what.
+        /// The kind of the named item.
         what: &'static str,
         /// The name.
         name: String,
@@ -33,7 +33,7 @@ pub enum SchemaError {
         column: String,
         /// The key, index or condition that names it.
         user: String,
-        /// The names of those that there are.
+        /// The existing names.
         there_are: String,
     },
     /// More of something than a table can have.
@@ -92,7 +92,7 @@ pub enum SchemaError {
         /// The most.
         limit: usize,
     },
-    /// A column does not stand within the row, is not aligned, or overlaps another.
+    /// A column is not within the row, is not aligned, or overlaps another.
     #[error("column {column:?} at offset {offset} {reason}")]
     Place {
         /// The column.
@@ -102,10 +102,10 @@ pub enum SchemaError {
         /// The reason.
         reason: &'static str,
     },
-    /// A builder's words stand where they say nothing.
+    /// A call of a builder has no effect at its place.
     #[error("{reason}")]
     Misplaced {
-        /// Which, and where they belong.
+        /// The call, and its right place.
         reason: &'static str,
     },
     /// There is no table of this name.
@@ -123,10 +123,10 @@ pub enum SchemaError {
     Reference {
         /// The reference.
         reference: String,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
-    /// A condition is none.
+    /// A text is no condition.
     #[error("condition {name:?}: {source}")]
     Condition {
         /// Its name.
@@ -141,7 +141,7 @@ pub enum SchemaError {
         column: String,
         /// The change that was requested.
         change: &'static str,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
     /// A column's new type cannot hold all values of the old one.

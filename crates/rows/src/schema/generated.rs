@@ -65,7 +65,8 @@ impl Schema {
         live.filter(|(number, _)| !self.is_index_column(*number))
     }
 
-    /// True if an index has entries for the rows alone of which a condition is true: its first column tells.
+    /// True if an index has entries only for the rows for which a condition is true: its first column is generated
+    /// from it.
     pub fn is_partial(&self, index: &IndexDefinition) -> bool {
         let first = index.key.first();
         first.is_some_and(|part| {
@@ -103,8 +104,7 @@ impl Schema {
             .map(|(column, _)| column)
     }
 
-    /// Checks that a column can be generated: of columns that are there, of which those that are generated, too, come before
-    /// it.
+    /// Checks that a column can be generated: from existing columns, of which generated ones come before it.
     pub(super) fn check_generated(&self, number: usize, text: &str) -> Result<(), SchemaError> {
         let column = &self.columns[number];
         let wrong = |reason| SchemaError::Declared {

@@ -1,4 +1,4 @@
-//! Indexes and references, as a schema says them.
+//! Indexes and references of a schema.
 
 /// An index of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

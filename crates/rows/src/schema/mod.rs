@@ -75,8 +75,8 @@ pub struct Schema {
     pub declared: Vec<Declared>,
     /// Bytes of a row's fixed part; a multiple of 8.
     pub row_bytes: usize,
-    /// The same of the shapes before, oldest first. Columns stand at one offset in all shapes; a row has those
-    /// whose `since_shape` is its page's shape, or before.
+    /// The same of the shapes before, oldest first. A column has one offset in all shapes. A row has the columns whose
+    /// `since_shape` is its page's shape, or before.
     pub earlier_shapes: Vec<usize>,
 }
 
@@ -130,8 +130,8 @@ impl Schema {
         }
     }
 
-    /// The first thing that such a table has beyond rows of one shape that depend on nothing else, if any. Stores keep up what
-    /// holds between rows, between tables, or between a row's columns.
+    /// The first feature that such a table has beyond independent rows of one shape, if any. Stores maintain relations
+    /// between rows, between tables, or between a row's columns.
     pub fn beyond_rows(&self) -> Option<&'static str> {
         let beyond = [
             (!self.earlier_shapes.is_empty(), "columns that were added"),

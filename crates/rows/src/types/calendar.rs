@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const SECOND: i64 = 1_000_000;
 
 impl Date {
-    /// The day of a year, a month (1 to 12) and a day of the month: `None` if there is none.
+    /// The day of a year, a month (1 to 12) and a day of the month: `None` if there is no such day.
     ///
     /// ```
     /// use sardonyx_rows::types::Date;
@@ -52,7 +52,7 @@ impl Date {
         i64::from(self.0) - i64::from(other.0)
     }
 
-    /// This day at a time, UTC: `None` beyond the timestamps that there are.
+    /// This day at a time, UTC: `None` if it is outside the range of timestamps.
     pub fn at(self, time: Time) -> Option<Timestamp> {
         let midnight = i64::from(self.0).checked_mul(DAY)?;
         midnight.checked_add(time.0).map(Timestamp)
@@ -60,7 +60,7 @@ impl Date {
 }
 
 impl Time {
-    /// The time of hours (0 to 23), minutes, seconds (0 to 59) and microseconds: `None` if there is none.
+    /// The time of hours (0 to 23), minutes, seconds (0 to 59) and microseconds: `None` if there is no such time.
     pub fn new(hours: u32, minutes: u32, seconds: u32, micros: u32) -> Option<Self> {
         if hours > 23 || minutes > 59 || seconds > 59 || micros > 999_999 {
             return None;
@@ -69,7 +69,7 @@ impl Time {
         Some(Time(whole + i64::from(micros)))
     }
 
-    /// The hours, minutes, seconds and microseconds: `None` if the microseconds are none of a day.
+    /// The hours, minutes, seconds and microseconds: `None` if the microseconds exceed a day.
     pub fn parts(self) -> Option<(u32, u32, u32, u32)> {
         if !(0..DAY).contains(&self.0) {
             return None;
@@ -135,7 +135,7 @@ impl From<SystemTime> for Timestamp {
 }
 
 impl From<Timestamp> for SystemTime {
-    /// The same point in time. Linux' clocks have all that a timestamp can say.
+    /// The same point in time. Linux' clocks have the range of a timestamp.
     fn from(time: Timestamp) -> Self {
         let span = Duration::from_micros(time.0.unsigned_abs());
         match time.0 < 0 {

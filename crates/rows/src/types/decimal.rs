@@ -10,8 +10,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A decimal number: units of `10^-SCALE`, such as cents for a scale of 2. A scale is at most 38.
 ///
-/// Sums are exact; products and quotients are rounded to the scale, halves away from zero. What has more units than an `i128`
-/// is `None`.
+/// Sums are exact; products and quotients are rounded to the scale, halves away from zero. A result of more units than
+/// an `i128` is `None`.
 ///
 /// ```
 /// use sardonyx_rows::types::Decimal;
@@ -175,7 +175,7 @@ mod tests {
             prop_assert_eq!(number.to_string().parse(), Ok(number));
         }
 
-        /// Within 64 bits, arithmetic of 128 bits is exact, and says what products and quotients are.
+        /// Within 64 bits, arithmetic of 128 bits is exact: it gives the expected products and quotients.
         #[test]
         fn products_and_quotients_are_rounded(a: i64, b: i64) {
             let (x, y) = (Decimal::<3>::from_units(a.into()), Decimal::<2>::from_units(b.into()));

@@ -22,7 +22,7 @@ pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 use crate::schema::{Type, VALUE_BYTES_MAX, Value, ValueRef};
 use std::fmt;
 
-/// Why a text is no value of a type.
+/// The reason why a text is no value of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a value of type {kind}: {reason}")]
 pub struct ValueTextError {
@@ -43,7 +43,7 @@ impl ValueTextError {
 /// Reads a value of a type.
 ///
 /// # Errors
-/// [`ValueTextError`] if the text is none, or is out of the type's range.
+/// [`ValueTextError`] if the text is no value of the type, or is out of its range.
 pub fn parse_value(text: &str, kind: Type) -> Result<Value, ValueTextError> {
     let wrong = |reason| ValueTextError { kind, reason };
     let integer = || signed(text).ok_or(wrong("an integer is expected"));
@@ -174,7 +174,7 @@ fn write_decimal(f: &mut fmt::Formatter<'_>, units: i128, scale: u8) -> fmt::Res
             (Ok(whole), Ok(fraction)) => write!(f, "{sign}{whole}.{fraction:0width$}"),
             _ => write!(f, "{sign}{whole}.{fraction:0width$}"),
         },
-        // Beyond the digits that a decimal can have: all of them stand behind the point.
+        // Beyond the digits that a decimal can have: all of them are behind the point.
         None => write!(f, "{sign}0.{units:0width$}"),
     }
 }
@@ -246,7 +246,7 @@ fn write_hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// The bytes that pairs of hexadecimal digits say.
+/// The bytes of pairs of hexadecimal digits.
 pub(crate) fn parse_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);

@@ -160,7 +160,7 @@ impl RowFormat {
         Ok(())
     }
 
-    /// That there is a row with this one's key in a unique index.
+    /// The error of a row whose key exists in a unique index already.
     #[cold]
     pub fn duplicate_value(&self, index: usize, bytes: &[u8]) -> TableError {
         let newest = self.newest(bytes);

@@ -1,5 +1,5 @@
-//! Rows as bytes of their own: what goes in comes out, keys are in the order of their values, bytes that are no row are
-//! refused; and the bytes that databases have stay what they are.
+//! Rows as bytes of their own: values are read as they were written, keys are in the order of their values, and bytes
+//! that are no row are refused. The bytes of existing databases stay valid.
 
 use super::*;
 use crate::schema::{Declared, DeclaredDefault, Type};
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes are, they are refused or read without a panic.
+    /// Any bytes are refused or read without a panic.
     #[test]
     fn any_bytes_are_refused_or_a_row(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
         let people = people();
