@@ -21,7 +21,7 @@ pub(crate) struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    /// Of all rows of a table.
+    /// The addresses of all rows of a table.
     pub fn new(state: &'a TableState, bytes: &'a [u8]) -> Self {
         Addresses {
             state,

@@ -31,7 +31,7 @@ const PAGES_PER_TURN: u64 = 64;
 /// A thread costs more than indexing the records of fewer pages than these.
 const PAGES_PER_WORKER_MIN: u64 = 128;
 
-/// Why an index cannot be built.
+/// The reason why an index cannot be built.
 #[derive(Debug)]
 pub(crate) enum BuildError {
     /// Two records have one key; the second one's address.
@@ -45,7 +45,7 @@ impl From<StoreError> for BuildError {
     }
 }
 
-/// Why a table could not be built in shards of one size.
+/// The reason why a table could not be built in shards of one size.
 enum Stop {
     Second(Address),
     /// More keys than places in a shard: the hashes are not evenly spread.
@@ -61,7 +61,7 @@ pub(crate) fn build_index(
     workers: usize,
 ) -> Result<HashIndex, BuildError> {
     if store.pages_mut().has_snapshots() {
-        // Of one table while others are read: what the threads store at once would not be kept for their readers.
+        // If one table is built while others are read, the threads' stores would not be kept for their readers.
         return build_one_by_one(bytes, state, store);
     }
     let turns = turns(state);
@@ -76,7 +76,7 @@ pub(crate) fn build_index(
         .map(|_| store.allocate_zeroed(in_shard * 8))
         .collect::<Result<_, _>>()?;
     let depth = shards.trailing_zeros();
-    // There are no snapshots, as said above.
+    // There are no snapshots (see above).
     let words = <[AtomicU64]>::mut_from_bytes(store.pages_mut().bytes_mut())
         .expect("pages are aligned and full of words");
     let words = &*words;
@@ -233,7 +233,7 @@ impl Builder<'_> {
             let place = &shard[(hash as usize).wrapping_add(step) & mask];
             let mut found = place.load(Ordering::Relaxed);
             if found == 0 {
-                // The pages do not change, so an entry is all that the threads tell each other.
+                // The pages do not change, so the threads exchange only entries.
                 match place.compare_exchange(0, stored, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return Ok(()),
                     Err(other) => found = other,

@@ -1,10 +1,10 @@
 //! Changing the columns of a table in a transaction: its schema changes with the data, is redone, undone and recovered
 //! with it.
 //!
-//! Adding a column touches no row. The pages that are there stay of their shape, and their rows read the default; new
-//! rows, and those that are changed in the new column, stand in pages of the new shape
-//! (`Transaction::move_row`). Dropping and renaming change the schema only. Widening rewrites the table's rows, in one
-//! transaction, so its size is bounded by what a transaction may log.
+//! Adding a column touches no row. Existing pages keep their shape, and their rows read the default. New rows, and
+//! rows that are changed in the new column, are in pages of the new shape (`Transaction::move_row`). Dropping and
+//! renaming change the schema only. Widening rewrites the table's rows, in one transaction, so its size is bounded by
+//! the limit of a transaction's log.
 
 use crate::table::{Slot, page_bytes, shape_of};
 use crate::transaction::Transaction;
@@ -108,8 +108,8 @@ impl Transaction<'_> {
         })
     }
 
-    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows as they
-    /// stand. (References are found by indexes.)
+    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows' bytes.
+    /// (References are found by indexes.)
     pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
         let schema = self.row_table(number)?.0;
         let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
@@ -161,7 +161,7 @@ impl Transaction<'_> {
             let mut change = RowWriter::new(column + 1);
             // Nulls are set, too, so that the row moves.
             change.set(column, value.as_ref());
-            // The rows are what they were.
+            // The rows do not change their values.
             self.space.keeping.is_paused = true;
             let updated = self.update_row_at(number, address, &change);
             self.space.keeping.is_paused = false;
@@ -205,7 +205,7 @@ impl DefineRows for Transaction<'_> {
     }
 
     fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error> {
-        // Whatever is set of a generated column, it gets its value.
+        // A generated column gets its own value, not the one set here.
         self.set_in_old_rows(table, column, |_| Ok(Value::Null))
     }
 }

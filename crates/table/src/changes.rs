@@ -1,4 +1,4 @@
-//! Changes of rows as they are kept: rows of a journal without a definition, in the commit group of the transaction
+//! Kept changes of rows: rows of a journal without a definition, in the commit group of the transaction
 //! that made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps
 //! journals.
 //!
@@ -46,7 +46,7 @@ pub enum ChangeKind {
     Updated,
     /// It is not there any more.
     Deleted,
-    /// No row of the table is there any more.
+    /// All rows of the table were deleted.
     Truncated,
     /// The table is not there any more.
     Dropped,
@@ -64,7 +64,7 @@ impl ChangeKind {
         ChangeKind::Dropped,
     ];
 
-    /// Its word, as it is printed.
+    /// Its printed word.
     pub fn word(self) -> &'static str {
         match self {
             ChangeKind::Inserted => "insert",
@@ -142,7 +142,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Of a table of this number, name and schema.
+    /// The feed of a table of this number, name and schema.
     ///
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
@@ -239,7 +239,7 @@ pub struct KeptChange {
     pub kind: ChangeKind,
     /// The generation of the table.
     pub generation: u64,
-    /// Which transaction's it is, of those in the commit group.
+    /// The number of its transaction in the commit group.
     pub transaction: u64,
     /// The change's place in the journal.
     pub position: JournalPosition,
@@ -247,7 +247,7 @@ pub struct KeptChange {
     pub next: JournalPosition,
     /// The row that was there.
     pub before: Option<Vec<u8>>,
-    /// The row that is there.
+    /// The row after the change.
     pub after: Option<Vec<u8>>,
 }
 
@@ -263,9 +263,9 @@ pub enum Decoded {
 /// Puts changes together of the rows of the journal, in their order.
 #[derive(Debug, Default)]
 pub struct ChangeDecoder {
-    /// The head of what has begun, its position, and its content so far.
+    /// The head of the unfinished content, its position, and its bytes so far.
     begun: Option<(Head, JournalPosition, Vec<u8>)>,
-    /// The first rows may go on with what began in rows that are not kept any more.
+    /// The first rows may continue content whose beginning is not kept any more.
     is_cut: bool,
 }
 
@@ -279,7 +279,7 @@ struct Head {
 }
 
 impl ChangeDecoder {
-    /// Of rows from the oldest on that is kept. What began before it is left out.
+    /// A decoder of rows from the oldest kept one on. Content that began before it is left out.
     pub fn of_oldest() -> Self {
         ChangeDecoder {
             is_cut: true,
@@ -290,7 +290,7 @@ impl ChangeDecoder {
     /// Takes the next row.
     ///
     /// # Errors
-    /// [`ChangeError`] if it is none, or does not follow.
+    /// [`ChangeError`] if it is no such row, or does not follow.
     pub fn take(&mut self, place: &RowPlace, row: &[u8]) -> Result<Option<Decoded>, ChangeError> {
         let position = place.position();
         let wrong = |reason| ChangeError { position, reason };

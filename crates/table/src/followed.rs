@@ -35,11 +35,11 @@ use touched::{ALL, HASH, Touched};
 pub struct FollowedSpace {
     space: TableSpace,
     owners: Owners,
-    /// Of the group that is being applied; kept for its memory.
+    /// The rows of the group that is being applied; kept for its memory.
     touched: Touched,
 }
 
-/// Why a group was not applied. The tables are of no use any more.
+/// The reason why a group was not applied. The tables are unusable then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FollowError {
@@ -110,7 +110,7 @@ impl FollowedSpace {
         Ok(())
     }
 
-    /// Takes the rows, which are there as they were, out of the indexes that are concerned.
+    /// Removes the touched rows, whose bytes are still the old ones, from the indexes concerned.
     fn unindex(&mut self, touched: &Touched) -> Result<(), TableError> {
         for (&at, &(table, bits)) in &touched.rows {
             self.remove(table, Address(at), bits)?;
@@ -138,8 +138,7 @@ impl FollowedSpace {
         Ok(())
     }
 
-    /// Puts the rows that are there now into the indexes that are concerned, and looks at the pages that are for something
-    /// else.
+    /// Inserts the touched rows that exist now into the indexes concerned, and examines the pages with another use.
     fn index(&mut self, touched: &Touched) -> Result<(), TableError> {
         for (&at, &(table, bits)) in &touched.rows {
             self.insert(table, Address(at), bits)?;
@@ -198,7 +197,7 @@ impl FollowedSpace {
         }
     }
 
-    /// True if a row of a table, whose page has rows of it, is there.
+    /// True if a row exists, of a table whose rows are in its page.
     fn is_there(state: &TableState, bytes: &[u8], row: Address) -> bool {
         let content = page_bytes(bytes, row.page());
         let layout = state.layout_of(content);

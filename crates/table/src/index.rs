@@ -27,8 +27,8 @@ const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 pub(crate) const SHARD_PLACES_MAX: usize = 1 << 15;
 pub(crate) const SHARD_PLACES_MIN: usize = 16;
 
-/// A shard is not split further if the directory would have to tell apart so many times more
-/// prefixes than there are shards.
+/// A shard is not split further if the directory would have to distinguish so many times more prefixes than there are
+/// shards.
 const DEPTH_SKEW_MAX: u64 = 64;
 
 /// Keys that are asked for ahead when a shard is made anew.
@@ -36,12 +36,12 @@ const AHEAD: usize = 16;
 
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
-/// The index of one table. Its places stand in an [`IndexStore`], always the same one, so that snapshots see
-/// them frozen.
+/// The index of one table. Its places are in an [`IndexStore`], always the same one, so that snapshots see them
+/// frozen.
 #[derive(Debug)]
 pub struct HashIndex {
     shards: Shards,
-    /// Of each shard.
+    /// The fill of each shard.
     fill: Vec<Fill>,
     len: usize,
 }
@@ -166,7 +166,7 @@ impl HashIndex {
         );
     }
 
-    /// The address with this hash for which `is_it` says so.
+    /// The address with this hash for which `is_it` returns true.
     #[inline(always)]
     pub fn find(
         &self,
@@ -189,7 +189,7 @@ impl HashIndex {
     /// when keys must move. `ask` is called with an address some time before, to prefetch its bytes.
     ///
     /// # Errors
-    /// [`StoreError`] if there is no memory; all keys are there as before.
+    /// [`StoreError`] if there is no memory; all keys are still present.
     #[inline]
     pub fn make_room(
         &mut self,
@@ -204,8 +204,8 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Adds a key that is not there and for which there is [room](HashIndex::make_room). There is, too, if
-    /// it was there and was removed, and whatever was inserted since was removed again.
+    /// Adds a new key for which there is [room](HashIndex::make_room). There is also room if the key was present and
+    /// was removed, and all later insertions were removed again.
     ///
     /// # Panics
     /// If the address is at or above [`ADDRESS_END`] or not a multiple of 8.
@@ -266,7 +266,7 @@ impl HashIndex {
         // Splitting cannot separate keys whose hashes agree in their upper bits: the directory would double without
         // end. Such a shard grows instead.
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
-        // Keys stand in the rows, each in a cache line of its own.
+        // Keys are in the rows, each in a cache line of its own.
         let addresses: Vec<Address> = before.entries(store).collect();
         addresses.iter().take(AHEAD).for_each(|at| ask(*at));
         let ahead = addresses.iter().skip(AHEAD).map(Some);
@@ -421,7 +421,7 @@ impl Places {
         }
     }
 
-    /// Empties a place and moves back what was displaced past it, so that no probe ends too early.
+    /// Empties a place and moves displaced entries back, so that no probe ends too early.
     fn remove(self, store: &mut IndexStore, place: usize, hash_of: impl Fn(Address) -> u64) {
         let mask = self.mask;
         let mut hole = place;

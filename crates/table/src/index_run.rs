@@ -14,7 +14,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
-/// Rows whose key is kept: one, and what of it an entry has not, among the bytes of all.
+/// Rows with their keys: the bytes of a row's key that its entry lacks are among the bytes of all.
 #[derive(Clone, Copy, Debug)]
 struct Keyed {
     entry: Entry,
@@ -45,7 +45,7 @@ impl IndexRun {
         self.is_first
     }
 
-    /// True if there are none.
+    /// True if it has no rows.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -56,7 +56,7 @@ impl SpaceSnapshot {
     /// rewritten when it gets an index or a reference of the columns.
     ///
     /// # Errors
-    /// That there is no such table, or the snapshot was ended.
+    /// There is no such table, or the snapshot was ended.
     #[doc(hidden)]
     pub fn all_have(&self, table: u16, columns: &[usize]) -> Result<bool, TableError> {
         let state = self.frozen(table)?.state;
@@ -109,7 +109,7 @@ impl SpaceSnapshot {
             let row = self.keyed(index, at.map_err(TableError::from)?, table.name, &mut keys)?;
             bytes += size_of::<Keyed>() + row.len as usize;
             rows.push(row);
-            // The entries are there before the rows are let go.
+            // The entries are allocated before the rows are freed.
             let there = rows.capacity() * size_of::<Keyed>() + rows.len() * size_of::<Entry>();
             let there = there + keys.capacity();
             each(there - counted)?;

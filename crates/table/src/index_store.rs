@@ -11,7 +11,7 @@
 //! **Bound.** The memory of rows is bounded by the store's limit (`memory_bytes_max`), that of indexes is not, as it
 //! never was: the operating system grants it or not. The address space reserved for it is [`IndexStore::bytes_max`].
 //! An operation that gets no memory fails and has done nothing. An undo must not fail: for it
-//! [`IndexStore::ensure_room`] commits beforehand what the inverse steps may need.
+//! [`IndexStore::ensure_room`] commits the memory for the inverse steps beforehand.
 
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::{PageStore, StoreError};
@@ -26,7 +26,7 @@ pub const BLOCK_BYTES_MAX: usize = 1 << 36;
 /// Free blocks up to this size are put together again; larger ones are made only when asked for.
 const CLASSES: usize = (BLOCK_BYTES_MAX / BLOCK_BYTES_MIN).trailing_zeros() as usize + 1;
 
-/// Address space for indexes: at least, and as a multiple of what rows may take, and at most.
+/// Address space for indexes: at least so much, as a multiple of the rows' limit, and at most so much.
 const BYTES_MAX_LEAST: u64 = 64 << 30;
 const BYTES_MAX_PER_BYTE: u64 = 4;
 const BYTES_MAX_MOST: u64 = 8 << 40;
@@ -68,7 +68,7 @@ impl IndexStore {
         bytes.clamp(BYTES_MAX_LEAST, BYTES_MAX_MOST)
     }
 
-    /// The pages that the blocks stand in.
+    /// The pages of the blocks.
     #[inline]
     pub fn pages(&self) -> &PageStore {
         &self.store
@@ -122,7 +122,7 @@ impl IndexStore {
         Ok(address)
     }
 
-    /// Gives a block back. `bytes` is what was asked for, or the block's size.
+    /// Frees a block. `bytes` is the requested size, or the block's.
     pub fn free(&mut self, address: Address, bytes: usize) {
         let mut size = block_bytes(bytes);
         let mut at = address.0;
@@ -264,7 +264,7 @@ mod tests {
                 prop_assert_eq!(store.bytes().word(Address(at)), Ok(u64::MAX));
                 store.free(Address(at), bytes);
             }
-            // All is in as few blocks as there can be: what was used fits again without growing.
+            // All is in as few blocks as possible: the same use fits again without growing.
             let (top, free) = (store.top, store.free.iter().map(BTreeSet::len).sum::<usize>());
             prop_assert_eq!(store.bytes_used(), 0);
             prop_assert!(free <= CLASSES + top.count_ones() as usize, "{} blocks below {}", free, top);

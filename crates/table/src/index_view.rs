@@ -1,5 +1,5 @@
 //! Reading by ordered indexes, live or of a snapshot: [`Index`], a table's index by its name, and [`IndexRange`], rows in its
-//! order. Both give what their [`RowForm`] makes of a row: records, or rows by their columns' names ([`AnyRow`]).
+//! order. Both return rows in a [`RowForm`]: records, or rows by their columns' names ([`AnyRow`]).
 
 mod many;
 mod reader;
@@ -40,7 +40,7 @@ pub struct IndexRange<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8
     origin: Origin,
 }
 
-/// Of which table an index is, and when it was asked for: for the tokens of its rows.
+/// The table and the time of an index, for the tokens of its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     pub table: u16,
@@ -114,7 +114,7 @@ where
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
     /// the snapshot was ended.
     #[inline]
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
@@ -128,7 +128,7 @@ where
     /// [`get_by`](Index::get_by) after another where the index's columns are integers, or the like, of 8 bytes
     /// together: then the processor waits for several at once.
     ///
-    /// Each is an error for itself, as [`Index::get_by`] says.
+    /// Each key has an error of its own, as in [`Index::get_by`].
     pub fn get_many<I>(
         &self,
         keys: I,
@@ -358,7 +358,7 @@ fn give<'a, T: RowForm<'a, P>, P: PageRead + ?Sized>(
     T::give(found, columns)
 }
 
-/// Bytes of a record for which the processor is asked: it fetches what follows by itself.
+/// Bytes of a record that are prefetched: the processor fetches the following ones by itself.
 const ASKED_BYTES_MAX: usize = 256;
 
 /// Asks the processor for the cache lines of so many bytes of a row.

@@ -8,7 +8,7 @@
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
 //! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names;
-//! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
+//! - [`Transaction`]: changes with before-images for undo and redo records.
 //!
 //! [`sardonyx_rows`] defines rows.
 //!

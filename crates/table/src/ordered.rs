@@ -171,8 +171,8 @@ impl Tree {
         Ok(Some(at))
     }
 
-    /// The first entry with this prefix: the row of a key that is no longer, and of which the index has all. If no two
-    /// entries have one prefix, as `is_unique` says, no leaf is looked at in vain.
+    /// The first entry with this prefix: the row of a key that an entry has whole. If no two entries have one prefix,
+    /// as `is_unique` says, no leaf is read needlessly.
     #[inline]
     pub fn find_exact<P: PageRead + ?Sized>(
         &self,
@@ -195,7 +195,7 @@ impl Tree {
     /// of all at once.
     ///
     /// # Panics
-    /// If there are more prefixes, or not as many places for what is found.
+    /// If there are more prefixes, or fewer places for the results.
     #[inline]
     pub fn find_exact_many<P: PageRead + ?Sized>(
         &self,

@@ -1,4 +1,4 @@
-//! Rebuilding what is in memory only, free lists and indexes, from the pages, on several threads.
+//! Rebuilding the state that is in memory only, free lists and indexes, from the pages, on several threads.
 //!
 //! It needs no record types: the catalogue has the place of the key. First the bitmaps of all pages are read for the
 //! free places. Then the index is built, of a size that is now known.
@@ -65,8 +65,8 @@ pub(crate) fn rebuild(
     Ok((tables, report))
 }
 
-/// Rebuilds the state of a table, of which this schema is stored, if one is, but for its ordered indexes; and says how
-/// many records it has. `None` for a journal or area.
+/// Rebuilds the state of a table, whose stored schema is given, if there is one, without its ordered indexes. Returns
+/// it with the number of records; `None` for a journal or area.
 pub(crate) fn rebuild_table(
     bytes: &[u8],
     catalogue: &Catalogue,

@@ -123,7 +123,7 @@ pub fn read_schemas(
     state = state.in_life(catalogue.life(number));
     state.extents.extend(catalogue.extents_of(number));
     find_places(pages, number, &mut state).map_err(|Damage { at, reason }| damaged(at, reason))?;
-    // In the order of their keys, and so of their tables, with where they stand.
+    // In the order of their keys, and so of their tables, with their places.
     let records = state.records(pages);
     let mut pieces: Vec<(Address, &Piece)> = records
         .map(|at| (at, plain_at::<Piece>(pages, at)))

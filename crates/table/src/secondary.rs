@@ -94,7 +94,7 @@ impl Secondary {
         &self.what.shape
     }
 
-    /// Inserts an entry for a row that is there.
+    /// Inserts an entry for an existing row.
     ///
     /// # Errors
     /// [`TableError::DuplicateValue`] if the index is unique and there is a row with its key, [`TableError::KeyTooLong`],
@@ -126,7 +126,7 @@ impl Secondary {
         Ok(self.tree.insert(store, entry, before)?)
     }
 
-    /// Removes the entry of a row that is there.
+    /// Removes the entry of an existing row.
     pub fn remove(
         &mut self,
         store: &mut IndexStore,
@@ -235,7 +235,7 @@ impl Secondary {
         self.tree.find_exact_many(nodes, keys, is_unique, found)
     }
 
-    /// A walk over what is between two edges; without an edge to the end.
+    /// A walk between two edges; without an edge to the end.
     #[inline]
     pub fn walk<N, P>(
         &self,
@@ -279,7 +279,7 @@ impl Secondary {
         Cursor::new(self.tree, from, to)
     }
 
-    /// Another row has the key of one that is there.
+    /// The error of another row that has the key of an existing one.
     #[cold]
     pub fn duplicate<P: PageRead + ?Sized>(
         &self,
@@ -298,7 +298,7 @@ impl Secondary {
         }
     }
 
-    /// Turns what is wrong with a key into an error that names everything.
+    /// Turns the fault of a key into an error with all names.
     #[cold]
     pub fn bad_key(&self, bad: BadKey, table: &str, schema: Option<&Schema>) -> TableError {
         let columns = self.shape().width();

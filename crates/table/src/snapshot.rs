@@ -36,7 +36,7 @@ pub struct SpaceSnapshot {
     pub(crate) tables: Vec<Option<Arc<FrozenTable>>>,
 }
 
-/// The parts besides pages of the snapshot that was taken last: the next one shares what has not changed.
+/// The parts besides pages of the last snapshot: the next one shares the unchanged ones.
 #[derive(Debug, Default)]
 pub(crate) struct FrozenBefore {
     catalogue: Arc<Catalogue>,
@@ -65,7 +65,7 @@ pub(crate) struct FrozenTable {
 }
 
 impl FrozenTable {
-    /// As a table is now; `before` is as it was.
+    /// The present state of a table; `before` is the last frozen one.
     fn of(state: &TableState, before: Option<&Self>) -> Self {
         let described = |before: &&FrozenTable| {
             Arc::ptr_eq(&before.schema, &state.schema) && before.name == state.name
@@ -129,13 +129,13 @@ pub struct SnapshotMemory {
 }
 
 impl TableSpace {
-    /// A snapshot of everything that is committed. Two without a change between are one.
+    /// A snapshot of all committed changes. Two without a change between are one.
     ///
     /// # Errors
     /// [`TableError::Store`] if there is no address space for it.
     ///
     /// # Panics
-    /// If a transaction is open that was neither committed nor undone: its changes stand in the pages.
+    /// If a transaction is open that was neither committed nor undone: its changes are in the pages.
     pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, TableError> {
         assert!(
             self.undo.is_empty(),

@@ -50,7 +50,7 @@ pub struct TableSpace {
     /// change of a field checks this alone.
     pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
-    /// Of changes that are kept.
+    /// The state of kept changes.
     pub(crate) keeping: Keeping,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
@@ -58,7 +58,7 @@ pub struct TableSpace {
     pub(crate) transaction_bytes_max: usize,
     /// Threads that build an index.
     pub(crate) workers: usize,
-    /// The snapshot that was taken last, if somebody has it.
+    /// The last snapshot, if it has a holder.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
     /// Its parts besides pages.
     pub(crate) frozen_before: FrozenBefore,
@@ -90,12 +90,12 @@ const TRANSACTION_BYTES_MAX: usize = 17 << 20;
 static SPACES: AtomicU64 = AtomicU64::new(1);
 
 impl TableSpace {
-    /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers`
-    /// threads, as many as later build an index that is created. An empty store is a fresh database.
+    /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers` threads. As many
+    /// later build a created index. An empty store is a fresh database.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have
-    /// what multi-level transactions did and may still be undone.
+    /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have changes of multi-level
+    /// transactions that may still be undone.
     pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         Self::open_with(store, workers, KeyHash::random())
     }
@@ -152,9 +152,8 @@ impl TableSpace {
         self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
     }
 
-    /// All pages as they stand, changes of a running transaction included: to compare, copy or
-    /// checksum them. Pages that were allocated and given back by an undone transaction are zeroes
-    /// at the end.
+    /// All pages in their present state, with the changes of a running transaction: to compare, copy or checksum them.
+    /// Pages that were allocated and freed by an undone transaction are zeroes at the end.
     pub fn pages(&self) -> &[u8] {
         self.store.bytes()
     }
@@ -254,8 +253,8 @@ impl TableSpace {
         definition.map_or_else(|| format!("number {number}"), |d| d.name.clone())
     }
 
-    /// First stage: asks the processor for what [`TableSpace::locate`] and the transaction will
-    /// read. Called for a whole batch for each [`Prefetch`] in turn.
+    /// First stage: prefetches the memory that [`TableSpace::locate`] and the transaction will read. Called for a
+    /// whole batch for each [`Prefetch`] in turn.
     #[inline]
     pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         let Some(state) = self.state(table) else {
@@ -272,8 +271,8 @@ impl TableSpace {
         }
     }
 
-    /// As [`Prefetch::Record`] for these bytes of the record, each a range within it, instead of its beginning: of a record
-    /// of several cache lines, what will be read.
+    /// As [`Prefetch::Record`], for these bytes of the record instead of its beginning, each a range within it: the
+    /// parts to be read of a record of several cache lines.
     #[inline]
     pub fn prefetch_bytes<R: Plain>(
         &self,
@@ -307,7 +306,7 @@ impl TableSpace {
         prefetch(self.store.bytes(), row.address.0 as usize);
     }
 
-    /// Asks the processor for the row that may stand at an address: its first two cache lines.
+    /// Prefetches the row that may be at an address: its first two cache lines.
     #[inline]
     pub fn prefetch_at(&self, address: Address) {
         let at = address.0 as usize;

@@ -35,14 +35,14 @@ pub(crate) struct Slot {
 /// A table in memory.
 #[derive(Debug)]
 pub(crate) struct TableState {
-    /// Of its definition; handles of other tables have another.
+    /// The fingerprint of its definition; handles of other tables have another.
     pub fingerprint: u64,
     pub key_offset: usize,
     pub key_bytes: usize,
     pub hash: KeyHash,
-    /// Of pages of the newest shape.
+    /// The layout of pages of the newest shape.
     pub layout: PageLayout,
-    /// Of pages of the shapes before; nearly always none.
+    /// The layouts of pages of the shapes before; nearly always none.
     pub old_layouts: Vec<PageLayout>,
     pub extents: Vec<Extent>,
     /// Places of deleted records in pages of the newest shape, used again from the end.
@@ -65,20 +65,21 @@ pub(crate) struct TableState {
     pub is_declared: bool,
     /// True if columns are generated of others.
     pub is_generated: bool,
-    /// As it is stored, or made of the definition if none is.
+    /// The stored schema, or one made of the definition if none is stored.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
-    /// As the catalogue has it.
+    /// Its name in the catalogue.
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
     /// Its generated columns in the same way.
     pub generated: Option<(Arc<Schema>, Arc<[Generated]>)>,
-    /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
+    /// The next content of a table that is made beside it: see [`Beside`](crate::Beside).
     pub beside: Option<MadeBeside>,
     /// The kept changes of its rows, if they are kept.
     pub feed: Option<Arc<Feed>>,
-    /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
+    /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it shows which tables are
+    /// in use.
     pub changes: u64,
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct SchemaBefore {
     is_stored: bool,
     fingerprint: u64,
     feed: Option<Arc<Feed>>,
-    /// If the newest shape was another.
+    /// The former newest shape, if it was another.
     shape: Option<ShapeBefore>,
 }
 
@@ -186,7 +187,7 @@ impl TableState {
         self
     }
 
-    /// With what is known of another state of the same table, beside its rows.
+    /// With the description of another state of the same table, and its own rows.
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
@@ -362,7 +363,7 @@ impl TableState {
         None
     }
 
-    /// The slot behind the one of a record's address; behind all if it is none of this table's pages.
+    /// The slot behind the one of a record's address; behind all if its page is not this table's.
     pub fn slot_behind(&self, bytes: &[u8], at: Address) -> Slot {
         let page = at.page();
         let mut extents = self.extents.iter();
@@ -382,7 +383,7 @@ impl TableState {
         }
     }
 
-    /// The records that are there, in the order of their addresses.
+    /// The existing records, in the order of their addresses.
     pub fn records<'a>(&'a self, bytes: &'a [u8]) -> Addresses<'a> {
         Addresses::new(self, bytes)
     }
@@ -446,8 +447,8 @@ impl TableState {
         self.old_layouts.is_empty()
     }
 
-    /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns
-    /// what was before.
+    /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns the
+    /// former state.
     pub fn take_schema(&mut self, schema: Arc<Schema>, is_stored: bool) -> SchemaBefore {
         let mut before = SchemaBefore {
             schema: std::mem::replace(&mut self.schema, schema),
@@ -457,7 +458,7 @@ impl TableState {
             shape: None,
         };
         if before.schema.begins_with_records() != self.schema.begins_with_records() {
-            // Records of a program's type are none of these rows.
+            // Records of a program's type are not these rows.
             self.fingerprint = without_records(self.fingerprint);
         }
         let layouts = self.schema.earlier_shapes.iter();
@@ -599,8 +600,8 @@ pub(crate) fn fingerprint_of<R: Record>() -> u64 {
     }
 }
 
-/// Tells tables of different names or layouts apart, in one comparison; for record types at compile
-/// time (FNV-1a of 64 bits).
+/// Distinguishes tables of different names or layouts, in one comparison; for record types at compile time (FNV-1a of
+/// 64 bits).
 pub(crate) const fn fingerprint(
     name: &str,
     record_bytes: usize,

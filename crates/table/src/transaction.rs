@@ -116,9 +116,8 @@ impl<'a> Transaction<'a> {
         self.space.locate(table, key)
     }
 
-    /// Asks the processor for what [`Transaction::find`] and [`Transaction::record`] will read, as
-    /// [`TableSpace::prefetch`] does: for a transaction that learns of many keys at once, so that their
-    /// cache misses overlap.
+    /// Prefetches the memory that [`Transaction::find`] and [`Transaction::record`] will read, as
+    /// [`TableSpace::prefetch`] does. A transaction that gets many keys at once overlaps their cache misses so.
     #[inline]
     pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         self.space.prefetch(what, table, key);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// These bytes stood here; their images are at the arena's end.
+    /// These bytes were here; their images are at the arena's end.
     Bytes { address: Address, length: u32 },
     /// A record was put into a place: taken from the free list, or fresh.
     Inserted {
@@ -34,8 +34,8 @@ pub(crate) enum Step {
         address: Address,
         freed: bool,
     },
-    /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
-    /// if it was none before. Pushed before the bytes change.
+    /// The occupancy of a value page, or its use, changed; it was made one for cells of `class` if it was none before.
+    /// Pushed before the bytes change.
     Values { table: u16, page: PageId, class: u8 },
     /// A page was taken. It was never used, and the page before left free places; or it is an empty one of an earlier
     /// shape, with places of its own.
@@ -64,7 +64,7 @@ pub(crate) enum Step {
     Extended { table: u16 },
     /// A table or journal was defined.
     Defined,
-    /// Tables, or their names or extents, changed; what was before is the last of [`Undo::replaced`].
+    /// Tables, or their names or extents, changed; the last of [`Undo::replaced`] is the former state.
     Replaced,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
     Schema { table: u16 },
@@ -89,7 +89,7 @@ pub(crate) struct Undo {
 #[derive(Debug)]
 pub(crate) struct Replaced {
     pub catalogue: Catalogue,
-    /// The table, and what it was.
+    /// The table.
     pub table: u16,
     pub was: Was,
 }
@@ -103,7 +103,7 @@ pub(crate) enum Was {
     Named { name: Arc<str>, fingerprint: u64 },
     /// With an extent less.
     Smaller,
-    /// In this state, before it took over what was made under another number.
+    /// In this state, before it took over the content under another number.
     TakenOver(Box<TakenOver>),
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Was {
 #[derive(Debug)]
 pub(crate) struct TakenOver {
     pub state: TableState,
-    /// The number of the content, and what that was.
+    /// The number of the content, and its former state.
     pub from: u16,
     pub made: MadeBeside,
     pub schema: Arc<Schema>,
@@ -132,7 +132,7 @@ impl Undo {
         self.steps.push(step);
     }
 
-    /// Notes what was before.
+    /// Notes a former state.
     pub fn push_replaced(&mut self, before: Replaced) {
         self.replaced.push(before);
         self.steps.push(Step::Replaced);

@@ -247,7 +247,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     Ok(())
 }
 
-/// Those of these values that rows of a table have in a reference.
+/// The values, of these, that rows of a table have in a reference.
 fn all_referring<S: ConstrainedRows>(
     store: &S,
     table: u16,

@@ -1,5 +1,5 @@
 //! The rows that a group of the log touches, and the indexes that this concerns: found in its records and in the pages
-//! of before.
+//! before the group.
 //!
 //! A row counts as touched by an index if bytes of its key are written, or if it is inserted or deleted. Its bit in
 //! the page's bitmap may flip and flip back within one group. So flips are counted against the bitmap as the group's

@@ -23,7 +23,7 @@ pub(crate) struct FindMany<'a, P: ?Sized, I, A> {
     found: [Option<Address>; AT_ONCE],
     count: usize,
     given: usize,
-    /// That of one key more, which had to be looked for alone.
+    /// The result of one key more, which had to be looked for alone.
     alone: Option<Result<Option<Address>, Error>>,
     is_over: bool,
 }
@@ -67,7 +67,7 @@ where
                 count += 1;
                 continue;
             }
-            // Entries do not have all of this index's keys, or it is none of them.
+            // Entries do not have whole keys of this index, or it is no key of it.
             self.alone = Some(self.reader.find(&key));
             break;
         }

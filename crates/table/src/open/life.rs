@@ -98,7 +98,7 @@ impl OpenTransactions {
         self.bytes_max / 4
     }
 
-    /// The most bytes that one takes at a time beyond what it needs.
+    /// The most bytes that one takes at a time beyond its needs.
     fn at_once(&self) -> usize {
         (self.bytes_max / 64).clamp(1, TAKEN_AT_ONCE)
     }
@@ -193,7 +193,7 @@ impl Life {
         self.all.process.is_current()
     }
 
-    /// Gives back what it has taken beyond these bytes, in whole parts.
+    /// Returns its bytes beyond these, in whole parts.
     pub fn give(&mut self, bytes: usize) {
         let kept = bytes.next_multiple_of(self.all.at_once());
         let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {

@@ -1,4 +1,4 @@
-//! The work of an open transaction does not grow with what it has done before: counted in rows of its own that it looks at.
+//! The work of an open transaction does not grow with its earlier changes: counted in its own rows that it reads.
 
 use super::changed::{Key, looked_at};
 use super::compare::compared;

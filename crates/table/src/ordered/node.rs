@@ -48,7 +48,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Leaf {
-    /// Entries (8 bits), and the next leaf's address shifted over them; leaves stand at multiples of 256 at least.
+    /// Entries (8 bits), and the next leaf's address shifted over them; leaves are at multiples of 256 at least.
     head: U64,
     previous: U64,
     prefixes: [U64; LEAF_ENTRIES],
@@ -77,7 +77,7 @@ pub(crate) struct Sought<F> {
     pub ties: Ties<F>,
 }
 
-/// Which of the entries with the prefix that is looked for come before the place.
+/// The entries with the sought prefix that come before the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ties<F> {
     /// None, or all.
@@ -363,8 +363,8 @@ impl Inner {
         position::<INNER_OTHERS, INNER_GROUP, E>(prefixes, addresses, self.count() - 1, sought)
     }
 
-    /// Of an inner node, given its words: the child in which the first entry is that has at least this prefix, or, if
-    /// `last`, the last that has at most this one.
+    /// The child of an inner node, given its words, that has the first entry with at least this prefix. If `last`, the
+    /// child that has the last entry with at most this prefix.
     #[inline(always)]
     pub fn child_in<W: Words>(inner: W, prefix: u64, last: bool) -> Address {
         let of = |at| inner.word(INNER_PREFIXES + 1 + at);

@@ -86,7 +86,7 @@ impl Tree {
         self.lower_root(store);
     }
 
-    /// A root with one child is none.
+    /// A root with one child is removed.
     fn lower_root(&mut self, store: &mut IndexStore) {
         while self.height > 0 {
             let root = live_inner(store.bytes(), self.root);

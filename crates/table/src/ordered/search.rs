@@ -1,4 +1,4 @@
-//! Places searched in nodes, where these stand: a reader takes the few words that a search needs, live or of a snapshot.
+//! Places searched in nodes, in place: a reader takes the few words that a search needs, live or of a snapshot.
 
 use super::node::{INNER_BYTES, INNER_SEARCHED_BYTES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use super::{Entry, Sought, Ties};

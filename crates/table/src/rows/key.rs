@@ -71,7 +71,7 @@ pub(crate) struct PlainKey {
 }
 
 impl PlainKey {
-    /// Of the values of its columns; `None` if the key is not plain.
+    /// Encodes the values of its columns; `None` if the key is not plain.
     pub fn encode(
         schema: &Schema,
         table: &str,

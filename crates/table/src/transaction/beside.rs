@@ -56,8 +56,7 @@ impl View<'_> {
 }
 
 impl Transaction<'_> {
-    /// Begins to make a table's next content, which is empty. It is checked as the table's rows are, but for what they
-    /// refer to.
+    /// Begins a table's next content, which is empty. It is checked as the table's rows are, but for references.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another one is being made; [`Error::Refused`] if there is no such table; [`Error::Limit`],
@@ -133,7 +132,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Deletes the row with a key of a table's next content. Returns false if there is none.
+    /// Deletes the row with a key from a table's next content. Returns false if there is no such row.
     ///
     /// # Errors
     /// The errors of deleting from the table; [`Error::Conflict`] if it is not made any more.

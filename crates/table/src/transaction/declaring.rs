@@ -13,8 +13,8 @@ use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
 
 impl Transaction<'_> {
-    /// The table of this record type, created if it is not there yet. If no schema of it is stored, as in an older
-    /// database, and the type says its fields, these are stored as its columns.
+    /// The table of this record type, created if it does not exist yet. If no schema of it is stored, as in an older
+    /// database, and the type declares its fields, these are stored as its columns.
     ///
     /// # Errors
     /// [`Error::Refused`] if it has other columns, or another layout, or [`Error::Limit`].

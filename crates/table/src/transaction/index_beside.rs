@@ -37,16 +37,16 @@ pub struct IndexBeside {
     owner: Arc<()>,
 }
 
-/// Rows whose keys in an index are not what they were.
+/// Rows whose keys in an index have changed.
 #[derive(Debug)]
 pub struct IndexChanges {
     /// Rows that were there.
     pub gone: Vec<Address>,
-    /// Rows that are there.
+    /// Rows that are inserted.
     pub come: Vec<Address>,
 }
 
-/// The same as they are found.
+/// The same during the search.
 pub(crate) struct Noting<'n> {
     of: &'n IndexBeside,
     most: usize,
@@ -83,7 +83,7 @@ impl IndexBeside {
 }
 
 impl Noting<'_> {
-    /// Notes a row as it was, and as it is, in the pages of each state. Returns how many addresses are noted for it.
+    /// Notes a row of before and of now, in the pages of each state. Returns the number of addresses noted for it.
     pub fn note<A: PageRead + ?Sized, B: PageRead + ?Sized>(
         &mut self,
         was: Option<(&A, Address)>,
@@ -245,13 +245,13 @@ impl Transaction<'_> {
         check_read(snapshot)
     }
 
-    /// An index that has the rows of a snapshot becomes one of its table. What gives the table a schema with this index
-    /// comes after it in the transaction: else it goes again.
+    /// Makes an index, which has the rows of a snapshot, one of its table. The schema with this index must be stored
+    /// after it in the transaction; otherwise the index is dropped again.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the table has changed but for its rows, or more than `most` rows have changed since the
-    /// snapshot; [`Error::Duplicate`] if the index is unique and rows have one key by now; [`Error::Full`]; that the snapshot
-    /// was ended. The transaction goes back to before it then, or ends.
+    /// [`Error::Conflict`] if the table was changed other than its rows, or more than `most` rows have changed since
+    /// the snapshot; [`Error::Duplicate`] if the index is unique and rows have one key by now; [`Error::Full`]; an
+    /// error if the snapshot was ended. The caller rolls the transaction back to before it then, or ends it.
     #[doc(hidden)]
     pub fn take_index_over(
         &mut self,

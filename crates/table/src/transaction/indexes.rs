@@ -111,7 +111,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Puts a row, which is there and as it shall be, into these of the table's ordered indexes.
+    /// Inserts an existing row, with its new bytes, into these of the table's ordered indexes.
     ///
     /// # Errors
     /// [`TableError::DuplicateValue`], [`TableError::KeyTooLong`], [`TableError::Store`]. Some indexes have the row then:
@@ -142,7 +142,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes a row, which is there and as it was indexed, out of these of the table's ordered indexes.
+    /// Removes an existing row, with its indexed bytes, from these of the table's ordered indexes.
     ///
     /// # Errors
     /// [`TableError::Store`] if there is no memory for undoing it; nothing has changed then.
@@ -168,7 +168,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Changes a row, of which these ordered indexes' keys change, and the columns of which `changes` says so.
+    /// Changes a row and its keys in these ordered indexes. `changes` returns true for the columns that change.
     ///
     /// # Errors
     /// The errors of [`Transaction::index_row`], [`TableError::Referenced`], [`TableError::NoSuchReference`]; nothing

@@ -1,10 +1,11 @@
-//! Keeping the changes of tables: which ones, and each change, in the transaction that makes it ([`crate::changes`]).
+//! Keeping the changes of tables: the list of tables, and each change, in the transaction that makes it
+//! ([`crate::changes`]).
 //!
-//! Which tables is a table of the engine's own. A table whose changes are kept counts as one with indexes, so the change of
-//! a row of others is as short as it was. A change that cannot be kept, for want of room, does not happen.
+//! The list is a table of the engine's own. A table whose changes are kept counts as one with indexes, so the change
+//! of a row of others is not slower. A change that cannot be kept, for want of room, fails.
 //!
-//! Invariant: what is kept is what is committed. A description that is undone with its transaction, or with a part of
-//! it, is not known to be there.
+//! Invariant: exactly the committed changes are kept. A description that is undone with its transaction, or with a
+//! part of it, does not count as written.
 
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::{CHANGES_JOURNAL, ChangeKind, Content, DESCRIBED_BYTES, Described, Feed};
@@ -76,7 +77,7 @@ impl Keeping {
     }
 }
 
-/// The tables whose changes are kept, by number, as pages say.
+/// The tables whose changes are kept, by number, read from the pages.
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if they are not sound.
@@ -107,7 +108,7 @@ pub(crate) fn kept_numbers(bytes: &[u8], catalogue: &Catalogue) -> Result<Vec<u1
 }
 
 impl TableSpace {
-    /// Notes which tables' changes are kept, as the pages say.
+    /// Notes the tables whose changes are kept, read from the pages.
     pub(crate) fn note_kept(&mut self) -> Result<(), TableError> {
         for number in kept_numbers(self.store.bytes(), &self.catalogue)? {
             let state = self.tables.get_mut(usize::from(number));
@@ -118,12 +119,12 @@ impl TableSpace {
         Ok(())
     }
 
-    /// Of the newest rows of journals so many bytes are kept: within less than that tables are described again.
+    /// Sets the bytes of the newest journal rows that are kept: tables are described again within less than that.
     pub fn set_journal_bytes_kept(&mut self, bytes: u64) {
         self.keeping.described_bytes = Some((bytes / 8).min(DESCRIBED_BYTES));
     }
 
-    /// The tables whose changes are kept, as they are now.
+    /// The tables whose changes are kept, with their present descriptions.
     pub fn kept_tables(&self) -> Vec<(u64, Arc<Described>)> {
         let tables = self.tables.iter().flatten();
         let feeds = tables.filter_map(|state| state.feed.as_ref());
@@ -184,7 +185,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Keeps the changes of a table, as it is called and described now, or does not.
+    /// Starts or stops keeping the changes of a table, under its present name and description.
     pub(crate) fn set_kept(&mut self, number: u16, is_kept: bool) -> Result<(), TableError> {
         let state = self.state(number);
         // A new one, so that a large statement that has begun with the table as it was runs again.
@@ -210,7 +211,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// The row at an address as it is now, if changes of its table are kept.
+    /// The present row at an address, if changes of its table are kept.
     pub(crate) fn image(&self, number: u16, at: Address) -> Result<Option<Vec<u8>>, TableError> {
         match &self.state(number).feed {
             Some(feed) => Ok(Some(

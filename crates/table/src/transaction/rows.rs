@@ -241,8 +241,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Changes a row by putting it into another place, which is returned: into a page of the newest shape, or, where the whole
-    /// row is what the index knows it by, one that is indexed anew.
+    /// Changes a row by putting it into another place, which is returned. That is a page of the newest shape, or, if
+    /// the index identifies rows by their whole content, one that is indexed anew.
     fn move_row(
         &mut self,
         number: u16,
@@ -314,7 +314,7 @@ impl Transaction<'_> {
         Ok(row)
     }
 
-    /// Deletes the row at an address, with what its values have outside of it.
+    /// Deletes the row at an address, with its values outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(number)?.is_referenced {
             true => delete_row(self, number, at),

@@ -105,7 +105,7 @@ impl Transaction<'_> {
         replaced
     }
 
-    /// Gives back what a value of a row that goes away has.
+    /// Frees the cells of a value of a row that is deleted.
     ///
     /// # Errors
     /// [`TableError::TransactionTooLarge`]; nothing has changed.
@@ -171,8 +171,7 @@ impl Transaction<'_> {
         Ok(page)
     }
 
-    /// Says what a page without anything in it is for, with an empty bitmap. What stood there may be
-    /// another table's.
+    /// Sets the use of a page without content, with an empty bitmap. Its old bytes may be another table's.
     pub(super) fn set_page_use(&mut self, page: PageId, layout: PageLayout, page_use: PageUse) {
         let at = layout.bitmap_offset;
         let mut trailer = [0; PAGE_SIZE / 32];

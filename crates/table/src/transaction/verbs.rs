@@ -13,8 +13,8 @@ use std::fmt;
 use zerocopy::FromBytes;
 
 impl Transaction<'_> {
-    /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
-    /// get their defaults. Only what differs is stored and logged. Returns whether there was one.
+    /// Puts a record into a table, in the place of the one with its key, if there is one; then columns that are no
+    /// fields get their defaults. Only the differing bytes are stored and logged. Returns true if there was one.
     ///
     /// # Errors
     /// The errors of [`Transaction::insert`], but for a duplicate of its key.
@@ -22,7 +22,7 @@ impl Transaction<'_> {
         records::put(self, table, record)
     }
 
-    /// Deletes a record and returns it: [`Transaction::delete`] for those who want to see it.
+    /// Deletes a record and returns it: [`Transaction::delete`] with the record.
     ///
     /// # Errors
     /// The errors of [`Transaction::delete`].

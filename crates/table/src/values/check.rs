@@ -17,8 +17,8 @@ const BITMAP_WORDS: usize = layout_of(0).records.div_ceil(64);
 /// A thread costs more than looking at the rows of fewer pages than these.
 const PAGES_PER_WORKER_MIN: usize = 128;
 
-/// Checks all references of all rows of a table, and all cells, on up to `workers` threads. Where several
-/// things are wrong the one at the lowest address is said; of two owners of one cell it may be either.
+/// Checks all references of all rows of a table, and all cells, on up to `workers` threads. Of several faults the one
+/// at the lowest address is returned; of two owners of one cell it may be either.
 pub(crate) fn check_values(
     bytes: &[u8],
     number: u16,
@@ -79,7 +79,7 @@ struct Owned<'a> {
     /// The used pages, in the order of their numbers: the first, the one behind the last, and where the
     /// first one's bits are.
     runs: Vec<(u64, u64, usize)>,
-    /// Words that the threads set bits in; they tell each other nothing else.
+    /// Words in which the threads set bits; they share nothing else.
     bits: Vec<[AtomicU64; BITMAP_WORDS]>,
 }
 

@@ -14,7 +14,7 @@ struct Wide {
 }
 record!(Wide { table: "wide", key: key: [u64; 2] });
 
-/// Two words are hashed one after the other, so the second can undo what the first did.
+/// Two words are hashed one after the other, so the second can undo the effect of the first.
 fn colliding(n: u64) -> Wide {
     let second = hash().of(&(n ^ 16).to_le_bytes());
     let key = [n, second];

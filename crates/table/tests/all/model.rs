@@ -93,7 +93,7 @@ fn event() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// Does one operation in the transaction and in the model, and compares what they say.
+/// Does one operation in the transaction and in the model, and compares their results.
 fn step<R: Sample>(
     tx: &mut Transaction<'_>,
     table: Table<R>,
@@ -229,7 +229,7 @@ fn take_out<R: Sample>(
     }
 }
 
-/// Walks over a table and deletes, changes or leaves what it meets. Each record is met once.
+/// Walks over a table and deletes, changes or leaves each record. Each is met once.
 fn walk<R: Sample>(
     tx: &mut Transaction<'_>,
     table: Table<R>,

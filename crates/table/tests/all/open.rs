@@ -138,7 +138,7 @@ fn told<T: std::fmt::Debug>(result: Result<T, sardonyx_base::error::Error>) -> S
 }
 
 impl Step {
-    /// Runs it, and says what came of it.
+    /// Runs it, and returns its result.
     fn run<S: ConstrainedRows + CountedRows>(
         &self,
         store: &mut S,
@@ -371,7 +371,7 @@ fn meets(open_steps: &[Step], others: &[Step]) -> bool {
 fn named_anomalies_are_conflicts() {
     // Lost update.
     assert!(meets(&[Step::Add(1, 1)], &[Step::Add(1, 1)]));
-    // Write skew: it read what the other changed.
+    // Write skew: it read rows that the other changed.
     assert!(meets(
         &[Step::Get(1), Step::SetAmount(2, 4)],
         &[Step::SetAmount(1, 4)]
@@ -421,7 +421,7 @@ fn what_is_not_in_the_way_is_no_conflict() {
         &[Step::Add(1, 1)],
         &[Step::Add(2, 1), Step::Delete(3)]
     ));
-    // Rows beside a range, or behind what was read of it.
+    // Rows beside a range, or behind its read part.
     assert!(!meets(
         &[Step::Range(0, 3, 10, false), Step::SetAmount(1, 4)],
         &[Step::SetAmount(5, 4), Step::Insert(30, 1, None)]
@@ -501,7 +501,7 @@ fn many_reads_are_compared_as_few_are() {
 
 #[test]
 fn a_value_outside_of_its_row_is_compared_with_the_row() {
-    // Of the same length and beginning as the code that stood there: the bytes of the row stay what they were.
+    // Of the same length and beginning as the code before: the row's bytes do not change.
     let code = |step: &str| Value::from(format!("code 1 of a text that is {step} than its place"));
     let reads = [
         Step::Get(1),
@@ -609,7 +609,7 @@ fn one_that_only_read_is_compared_too_when_it_is_installed() {
     };
     let stale = read(&mut stock);
     stock.closure(&[Step::SetAmount(1, 7)]);
-    // The transaction goes on behind the installation, with what this one read.
+    // The transaction continues behind the installation, with the reads of this one.
     assert!(stock.conflicts(stale));
     let fresh = read(&mut stock);
     assert!(!stock.conflicts(fresh));

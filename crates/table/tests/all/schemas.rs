@@ -496,7 +496,7 @@ proptest! {
         let mut flipped = bytes.clone();
         flipped[cut] ^= 1 << bit;
         prop_assert!(Schema::decode(&flipped).is_err());
-        // With a right checksum it is read, whatever it says, without a panic.
+        // With a right checksum any content is read without a panic.
         let checksum = crc32c::crc32c(&flipped[12..]);
         flipped[8..12].copy_from_slice(&checksum.to_le_bytes());
         if let Ok(other) = Schema::decode(&flipped) {

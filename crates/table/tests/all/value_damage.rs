@@ -1,5 +1,5 @@
-//! Damage of every byte of pages with values, and of the rows that refer to them: opening says what is
-//! wrong, or it is harmless, or one value differs, the damaged one. Never a panic, never another row's text.
+//! Damage of every byte of pages with values, and of the rows that refer to them: opening reports it, or it is
+//! harmless, or one value differs, the damaged one. Never a panic, never another row's text.
 
 use crate::support::{World, hash, in_detail, store_of};
 use sardonyx_rows::TableError;
@@ -133,7 +133,7 @@ fn bytes_that_differ(before: &Value, after: &Value) -> usize {
     }
 }
 
-/// Opens damaged pages, reads and changes what is there. Returns what was read.
+/// Opens damaged pages, reads and changes the rows. Returns the values read.
 fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     let mut world = World::with_memory(1 << 30);
     world.space = TableSpace::open_with(store, 1, hash())?.0;
@@ -164,8 +164,8 @@ struct Outcomes {
     harmless: usize,
 }
 
-/// Damages each of these bytes. `may_differ` says where one value may become another: in the rows themselves, and in
-/// cells. As with numbers, that is noticed by the checksums of the log and of the backup only.
+/// Damages each of these bytes. `may_differ` returns true where one value may become another: in the rows themselves,
+/// and in cells. As with numbers, only the checksums of the log and of the backup notice that.
 fn damage_each(
     pages: &[u8],
     bytes: impl Iterator<Item = usize>,

@@ -234,7 +234,7 @@ impl Model {
         check_table(view, tables.large, &self.large);
     }
 
-    /// Compares everything that a snapshot shows; if it was ended, it must say so.
+    /// Compares the whole content of a snapshot; if it was ended, its error must say so.
     pub fn check_frozen(&self, snapshot: &SpaceSnapshot, tables: &Tables) {
         let said = check_frozen(snapshot, tables.small, &self.small)
             .and_then(|()| check_frozen(snapshot, tables.accounts, &self.accounts))
@@ -400,7 +400,7 @@ impl World {
         (world, tables)
     }
 
-    /// Runs and commits a transaction, and applies what it logged.
+    /// Runs and commits a transaction, and applies its log records.
     pub fn commit<T>(&mut self, run: impl FnOnce(&mut Transaction<'_>) -> T) -> T {
         let mut tx = self.space.begin(&mut self.log);
         let result = run(&mut tx);
