@@ -41,7 +41,7 @@ use std::cell::UnsafeCell;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A thread steps aside after this time for what is known to take long.
+/// A thread steps aside after this time for work that is known to take long.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// It steps aside after this time for anything else. On few processors, a thread that has the pen may wait for one for
 /// milliseconds, and stepping aside for that costs more than it gives.
@@ -178,10 +178,10 @@ impl<A> Pen<A> {
         checkpoint_step(&self.log, &self.checkpoint);
     }
 
-    /// Makes everything durable that has been appended, whatever the policy of groups.
+    /// Makes everything durable that has been appended, under any policy of groups.
     ///
     /// # Errors
-    /// As [`Pen::take`]; what poisoned the log.
+    /// As [`Pen::take`]; the error that poisoned the log.
     pub fn flush(&self) -> Result<(), LogError> {
         let group = self.take()?.close_group();
         self.wait(group)
@@ -197,7 +197,7 @@ impl<A> Pen<A> {
     }
 }
 
-/// Without threads of the engine's, those who append and wait take the steps of the checkpoint, too.
+/// Without threads of the engine's own, appending and waiting callers take the steps of the checkpoint, too.
 #[inline]
 fn checkpoint_step(log: &LogWriter, checkpoint: &CheckpointStage) {
     if !log.drive().has_threads() {

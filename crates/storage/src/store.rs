@@ -82,7 +82,7 @@ pub struct PageStore {
     ahead: Option<Ahead>,
 }
 
-/// Why the store cannot be made or grown.
+/// The reason why the store cannot be made or grown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -267,8 +267,8 @@ impl PageStore {
     }
 
     /// The place of the first byte, for a caller that arranges by locks which thread may touch which page, instead of
-    /// by borrowing the store. The pointer is good for all pages that there are and will be, as long as the store
-    /// lives; growing does not move it.
+    /// by borrowing the store. The pointer is good for all present and later pages, as long as the store lives;
+    /// growing does not move it.
     ///
     /// A caller that changes pages so, and takes snapshots, arranges two more things by locks. A page is not read in
     /// a snapshot that has no copy of it ([`PageSnapshot::has_copy`]) while it is changed. And it is
@@ -387,7 +387,7 @@ impl PageStore {
     /// All bytes of all pages, to change.
     ///
     /// # Panics
-    /// If there are snapshots: what they read is changed by [`PageStore::write`].
+    /// If there are snapshots: [`PageStore::write`] changes the pages that they read.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if let Some(versions) = &self.versions {

@@ -55,7 +55,7 @@ struct Scenario {
     buffers: usize,
     drive: Drive,
     segments_max: u64,
-    /// Segments that are there from the beginning.
+    /// Segments that exist from the beginning.
     prepared: u64,
     faults: Faults,
     remote: Remote,
@@ -110,7 +110,7 @@ impl RemoteCopy for Copy {
     }
 }
 
-/// The log's consumer frees what it has seen, asked or not.
+/// The log's consumer frees the groups that it has seen, asked or not.
 struct Consumer;
 
 impl FreesLog for Consumer {
@@ -151,8 +151,8 @@ impl Stage {
         })
     }
 
-    /// Runs one transaction of so many records, and lets go of the pen. Returns its group, which is durable
-    /// if it was forced.
+    /// Runs one transaction of so many records, and releases the pen. Returns its group, which is durable if it was
+    /// forced.
     fn execute(&self, records: usize, parting: Parting) -> Result<u64, LogError> {
         let mut held = self.pen.take()?;
         held.appending().admit(Admission::Whole)?;
@@ -206,7 +206,7 @@ impl Stage {
         reader.position().group - 1
     }
 
-    /// The log's consumer: takes what comes in order, and frees the log behind it.
+    /// The log's consumer: takes groups in order, and frees the log behind them.
     fn consume(&self) -> u64 {
         let (mut groups, mut next) = (VecDeque::new(), 1);
         loop {

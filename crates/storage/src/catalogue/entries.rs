@@ -1,8 +1,8 @@
 //! The bytes of definitions and extents.
 //!
-//! An extent's entry has the number of its table or area, or all bits set if it is free. In a catalogue of
-//! version 2 it also says whether the pages were others' before (flag 2), beside flag 1, which says that
-//! there are flags, and a sum. Entries of version 1 stay valid there, with zeroes for both.
+//! An extent's entry has the number of its table or area, or all bits set if it is free. In a catalogue of version 2
+//! it also has a sum and two flags. Flag 1 shows that there are flags, flag 2 that the pages were others' before.
+//! Entries of version 1 stay valid there, with zeroes for both.
 
 use super::{
     Catalogue, Definition, DefinitionBytes, Extent, ExtentBytes, FREE, KIND_AREA, KIND_DROPPED,

@@ -62,13 +62,13 @@ pub enum CheckpointError {
     /// The record of a store's progress cannot be written, so the log that it has is not freed.
     #[error("how far the store has the log cannot be written down here: {cause}")]
     Unrecorded {
-        /// Why.
+        /// The cause.
         cause: DiskError,
     },
     /// The log is freed by the store that has it, and that gives no answer.
     #[error("the log here is freed by the store that has it, and that gives no answer: {reason}")]
     StoreAway {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// A checkpoint was begun while one is being written.

@@ -10,7 +10,7 @@
 
 use crate::log::LogPosition;
 
-/// The distance between the beginnings of two checkpoints: whichever of the two is reached first.
+/// The distance between the beginnings of two checkpoints: two limits, of which the first one reached counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckpointInterval {
     /// Bytes of log, headers and padding included.
@@ -21,7 +21,7 @@ pub struct CheckpointInterval {
     pub follows_size: bool,
 }
 
-/// The least bytes between two checkpoints of a small database, and how many times what it stores.
+/// The least bytes between two checkpoints of a small database, and a multiple of its stored bytes.
 const SMALL_BYTES: u64 = 64 << 20;
 const TIMES_STORED: u64 = 4;
 

@@ -51,7 +51,7 @@ pub(crate) use install::{InstallError, install, pass_over};
 /// The directory of the backup's stripe files.
 pub const BACKUP_DIRECTORY: &str = "backup";
 
-/// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is none of a stripe's.
+/// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is no stripe's file.
 pub fn stripe_of_file(name: &str) -> Option<u32> {
     Some(stripe_and_compaction_of_file(name)?.0)
 }

@@ -92,8 +92,8 @@ impl Shadow {
         })
     }
 
-    /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only
-    /// what was touched is looked at and takes memory.
+    /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only touched pages
+    /// are read and take memory.
     pub fn copy_from(&mut self, whole: &PageStore, workers: usize) -> Result<(), StoreError> {
         let block_bytes = self.layout.block_bytes as usize;
         let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);

@@ -26,7 +26,7 @@ pub struct CompleteCheckpoint {
     pub number: u64,
     /// The number of its blocks.
     pub blocks: u64,
-    /// The start of a redo pass that has nothing but this checkpoint.
+    /// The start of a redo pass that has only this checkpoint.
     pub redo_start: LogPosition,
 }
 

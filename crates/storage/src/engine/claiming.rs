@@ -13,7 +13,7 @@
 //! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]), and removed from
 //! its last group backwards, so that the rest is a log at any moment. A known place is recorded only when recovery has
 //! made it stable: a killed process may have left log that is seen here and lost by a power cut. The checkpoints have
-//! none of what is cut off, if nothing was acknowledged that the store did not have
+//! no part that is cut off, if nothing was acknowledged that the store did not have
 //! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins
 //! anew.
 //!
@@ -46,7 +46,7 @@ use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
 
-/// The object that says what database it is: the manifest with which it was made.
+/// The object that identifies the database: the manifest with which it was made.
 pub const MANIFEST_OBJECT: &str = "database/manifest";
 
 /// A log that is this process' now, and how far the directory has it: to its end.
@@ -79,7 +79,7 @@ pub(super) fn claim(
     Ok(Claimed { writer, known })
 }
 
-/// Opens a directory to follow the log in a store: what is there is compared first. Makes it, if there is none.
+/// Opens a directory to follow the log in a store: its log is compared first. Makes it, if it does not exist.
 ///
 /// # Errors
 /// As opening the database; [`OpenError::StoreBehind`] if there are transactions here that the store has not.
@@ -91,7 +91,7 @@ pub fn follow_store(
     let Some(remote) = &options.remote else {
         return Err(impossible("no store is named whose log could be followed"));
     };
-    // Until there is nothing here that is not compared: what follows can be followed.
+    // Until all log here is compared, so that the rest can be followed.
     let join = || Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none());
     let joining = join()?;
     let compared = joining.known;
@@ -160,7 +160,7 @@ fn manifests_of(
     }
 }
 
-/// Puts a manifest into the store, if there is none yet. Returns the one that is there.
+/// Puts a manifest into the store, if there is none yet. Returns the store's.
 pub(super) fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenError> {
     let text = manifest.encode();
     let create = || remote.store.create_object(MANIFEST_OBJECT, text.as_bytes());
@@ -181,7 +181,7 @@ struct Local {
     _places: PlaceLocks,
 }
 
-/// A directory on its way to what the store has.
+/// A directory on its way to the state of the store.
 #[derive(Debug)]
 struct Joining<'a> {
     home: &'a Arc<dyn Disk>,
@@ -191,7 +191,7 @@ struct Joining<'a> {
     /// The database had the groups before this one when its log began to be in the store.
     whole_before: u64,
     known: Known,
-    /// While nothing but the same was found.
+    /// As long as no difference was found.
     local: Option<Local>,
     /// The number of the first group that is not here, once that was found.
     ended: Option<u64>,
@@ -281,7 +281,7 @@ impl<'a> Joining<'a> {
         };
         let Some(local) = self.local.take() else {
             return match self.replica.take() {
-                // Something was appended here: what is recorded is where it goes on.
+                // Something was appended here: the recorded place is where it continues.
                 Some(replica) => {
                     replica.close();
                     self.begun_again()
@@ -340,8 +340,8 @@ impl<'a> Joining<'a> {
         Ok(forks.iter().any(|fork| fork.first_group == ended))
     }
 
-    /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
-    /// where that was.
+    /// Refuses to continue with less than the database had when its log began to be in the store: the rest is still in
+    /// the directory of that time.
     fn check_whole(&self) -> Result<(), OpenError> {
         let mut end = self.known.log.group;
         if end < self.whole_before
@@ -378,7 +378,7 @@ impl<'a> Joining<'a> {
         Ok(())
     }
 
-    /// The next entry: what of it is not here is appended.
+    /// The next entry: the part that is not here is appended.
     fn take(&mut self, entry: &Entry) -> Result<(), OpenError> {
         let groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
         let mut same = 0;
@@ -473,7 +473,7 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Puts what is only here into the store, which is claimed.
+    /// Puts the log that is only here into the store, which is claimed.
     fn put_tail(mut self, writer: &mut RemoteWriter) -> Result<Known, OpenError> {
         if let Some(mut local) = self.local.take() {
             let most = entry_bytes(writer.entry_bytes_max(), self.options.log_bytes_max);
@@ -514,7 +514,7 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// A reader of a log that is recovered next, whatever is found in it: that checks its end, which takes long.
+/// A reader of a log that is recovered next, in every case: recovery checks its end, which takes long.
 fn reader_before_recovery(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,

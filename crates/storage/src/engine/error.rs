@@ -9,7 +9,7 @@ use crate::recovery::RecoveryError;
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::known::KnownError;
 
-/// Why a database cannot be opened.
+/// The reason why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -36,7 +36,7 @@ pub enum OpenError {
     Locked {
         /// The lock file.
         file: String,
-        /// The processes that hold it, as far as the system tells.
+        /// The processes that hold it, as far as the system shows them.
         holders: Vec<u32>,
     },
     /// The parts that are elsewhere cannot be used, or not be made there.
@@ -93,7 +93,7 @@ pub enum OpenError {
     /// A log in a store was asked for where it cannot be.
     #[error("the log cannot be in a store: {reason}")]
     StoreImpossible {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// There are transactions here that the store has not, and no other host went on without them yet. They may have been
@@ -147,7 +147,7 @@ pub enum OpenError {
         entry: u64,
         /// The last commit group of it.
         group: u64,
-        /// When that entry was made.
+        /// The time of that entry.
         time: u64,
     },
     /// The log is in a store, and that is not named.
@@ -156,7 +156,7 @@ pub enum OpenError {
          it would go on without the other hosts"
     )]
     StoreMissing {
-        /// The file that says so.
+        /// The file with that statement.
         file: String,
     },
     /// The record of the store cannot be read.
@@ -165,7 +165,7 @@ pub enum OpenError {
     /// The log in the store.
     #[error(transparent)]
     Store(#[from] RemoteLogError),
-    /// The log here cannot take what the store has.
+    /// The log here cannot take the store's entries.
     #[error(transparent)]
     Append(#[from] AppendError),
     /// There is no database.
@@ -185,7 +185,7 @@ impl From<ReplicaError> for OpenError {
     }
 }
 
-/// By whom a lock is held.
+/// The holders of a lock, as a text.
 fn by(holders: &[u32]) -> String {
     let name = |process: &u32| match *process == std::process::id() {
         true => "this process".to_string(),

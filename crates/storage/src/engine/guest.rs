@@ -26,14 +26,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So often what may have been changed under an arriving guest is read anew.
+/// The number of times that an arriving guest reads files anew that may have been changed meanwhile.
 const ARRIVALS_MAX: usize = 8;
 
 /// The pause before the second reading. Each later one is twice as long, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Why a database cannot be followed.
+/// The reason why a database cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuestError {
@@ -49,7 +49,7 @@ pub enum GuestError {
     /// The backup or the log is damaged.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
-    /// The log is damaged behind what was read before.
+    /// The log is damaged behind the groups read before.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The writer went on under every reading, and each found another thing.
@@ -97,7 +97,7 @@ pub enum GuestError {
 pub enum Sight {
     /// The end is known: everything that was acknowledged before the look is before it.
     End,
-    /// Nothing says that the end that is known is the newest: none is published, or not by the last opening.
+    /// The known end may not be the newest: none is published, or not by the last opening.
     Unknown,
     /// The log from the guest's place on was freed, or all pages were replaced: it is to arrive anew.
     Overtaken,

@@ -23,7 +23,7 @@ pub struct KeptCopy {
 
 #[derive(Debug)]
 struct Kept {
-    /// None if what was closed had failed, or where the lock was not the copy's.
+    /// None if the closed copy had failed, or if the lock was not the copy's.
     checkpointers: Option<Vec<Checkpointer>>,
     lock: Option<Box<dyn DiskLock>>,
 }
@@ -82,7 +82,7 @@ impl KeptCopy {
         (kept.checkpointers, kept.lock) = (None, None);
     }
 
-    /// The directory is about to change: it is recovered from what is in it.
+    /// The directory is about to change: it is recovered from its files.
     pub(super) fn forget(&self) {
         self.kept.lock().checkpointers = None;
     }

@@ -6,14 +6,14 @@
 //! ```
 //!
 //! *From the base's place on*, if the base and the known place here are of one epoch. An epoch has one writer, so the
-//! log here behind the known place is what that writer put into the store, in its order. That is the host that served
-//! last and was killed: its log is longer than any base, and nothing of it is thrown away.
+//! log here behind the known place is that writer's log in the store, in its order. That is the last serving host,
+//! which was killed: its log is longer than any base, and nothing of it is discarded.
 //!
 //! *Anew*, if the log here does not reach beyond the newest base. Then its groups are in the base, or another host
 //! continued without them, and comparing would cut them off.
 //!
 //! In all other cases another host continued, and the log here may have groups that are nowhere else: then an error
-//! says so, and names the ways out.
+//! names the ways out.
 //!
 //! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
 //!
@@ -41,7 +41,7 @@ pub(super) enum GoingOn {
     Anew,
     /// It is compared from here on: up to this place its log is the store's.
     From(Known),
-    /// Not at all.
+    /// The directory cannot go on by itself.
     Refused,
 }
 

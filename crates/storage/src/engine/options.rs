@@ -45,7 +45,7 @@ pub struct StorageOptions {
     pub checkpoint_interval_transactions: Option<u64>,
     /// The most bytes of pages (DB; DB' takes as much again).
     pub memory_bytes_max: u64,
-    /// When a commit group is closed.
+    /// The rule that closes a commit group.
     pub policy: GroupPolicy,
     /// The bounds of group commit.
     pub limits: GroupLimits,
@@ -102,7 +102,7 @@ impl Default for StorageOptions {
 }
 
 impl StorageOptions {
-    /// The directory is about to change: what was kept of it is of no use any more.
+    /// The directory is about to change: the kept state is unusable then.
     pub(super) fn forget_kept(&self) {
         self.kept.iter().for_each(|kept| kept.forget());
     }
@@ -167,7 +167,7 @@ impl StorageOptions {
     }
 }
 
-/// I10: whatever is admitted fits.
+/// I10: an admitted transaction fits.
 pub(super) fn check_limits(
     options: &StorageOptions,
     limits: &GroupLimits,

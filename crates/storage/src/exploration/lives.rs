@@ -159,7 +159,7 @@ impl World {
         recover(&self.disk, &self.manifest(), options)
     }
 
-    /// The disk must have everything acknowledged, and nothing but submitted data.
+    /// The disk must have everything acknowledged, and only submitted data.
     pub(crate) fn check(&mut self, recovered: &Recovered, what: &str) {
         let groups = recovered.end.group as usize - 1;
         let acknowledged = self.model.acknowledged;

@@ -215,8 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// The recovered and stable data must be everything acknowledged, each once, and nothing but
-    /// submitted data.
+    /// The recovered and stable data must be everything acknowledged, each once, and only submitted data.
     fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
         self.compare(transactions, pages);
         // Changes beyond the recovered end are lost for good; those before it are now durable.
@@ -333,8 +332,8 @@ impl World {
         self.changes.push(change);
     }
 
-    /// A process writes what is published, all of it or (`limit`) no more than so many transactions.
-    /// Does the driver's work while there is no room.
+    /// A process writes the published transactions, all of them or (`limit`) no more than so many. Does the driver's
+    /// work while there is no room.
     pub(super) fn lead(
         &mut self,
         life: &mut Life,
@@ -394,7 +393,7 @@ impl World {
         panic!("{}: there is never room", self.what)
     }
 
-    /// The driver does what there is to do; if there is none, another process takes over.
+    /// The driver does the waiting work; if there is no driver, another process takes over.
     pub(super) fn keep(&mut self, life: &mut Life) -> Result<(), Over> {
         if life.state.driving_has_ended() {
             return Ok(());

@@ -20,7 +20,7 @@ pub struct LogEndBeside {
 }
 
 impl LogEndBeside {
-    /// Of the database of this manifest, which was read before.
+    /// The end for the database of this manifest, which was read before.
     pub fn new(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Self {
         LogEndBeside {
             disk: disk.clone(),

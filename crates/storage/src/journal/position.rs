@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
 
-/// The position of a journal's row: behind all rows of smaller positions, and of whatever journal.
+/// The position of a journal's row: behind all rows of smaller positions, in all journals.
 ///
 /// It is printed, and read, as `group:row`.
 ///

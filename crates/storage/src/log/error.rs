@@ -89,8 +89,8 @@ pub enum LogError {
         /// The contradiction.
         reason: String,
     },
-    /// An earlier write or sync failed (I7). Whatever was waiting has an unknown fate; reopening
-    /// the database recovers what is durable.
+    /// An earlier write or sync failed (I7). Waiting transactions have an unknown fate; reopening the database
+    /// recovers the durable ones.
     #[error(
         "the log is closed after a failed write ({cause}): transactions not yet acknowledged have \
          an unknown fate; reopen the database to recover what is durable"
@@ -99,9 +99,9 @@ pub enum LogError {
         /// The first failure.
         cause: Arc<str>,
     },
-    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in
-    /// the engine, or in a disk of the program's own. What was waiting has an unknown fate, as after a
-    /// failed write; reopening the database recovers what is durable.
+    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in the engine,
+    /// or in a disk of the program's own. Waiting transactions have an unknown fate, as after a failed write;
+    /// reopening the database recovers the durable ones.
     #[error(
         "the log is closed because the engine's thread {thread:?} died ({message}): transactions not \
          yet acknowledged have an unknown fate; reopen the database to recover what is durable"
@@ -115,7 +115,7 @@ pub enum LogError {
     /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
     #[error("no room for more log: {reason}")]
     Full {
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: Arc<str>,
     },
     /// The log was closed.
@@ -165,7 +165,7 @@ impl LogError {
 }
 
 impl LogError {
-    /// Why there is no room, and what to do, in as few words as there are.
+    /// The reason why there is no room, and the remedy, in few words.
     pub(crate) fn want_of_room(&self) -> String {
         match self {
             LogError::Full { reason } => reason.to_string(),

@@ -24,8 +24,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many waiting groups wake the consumer during its pause: it should not leave the pool without
-/// buffers, although nothing but a pause would be lost if it did.
+/// So many waiting groups wake the consumer during its pause, so that the pool keeps buffers; otherwise only a pause
+/// would be lost.
 const WAKE_AT_GROUPS: usize = 4;
 
 /// The time that a consumer that had groups waits for more before it looks.
@@ -72,13 +72,13 @@ impl Feed {
         self.arrived.notify_one();
     }
 
-    /// No more groups will come; what waits is still delivered.
+    /// No more groups will come; waiting ones are still delivered.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.arrived.notify_all();
     }
 
-    /// Drops what waits and refuses what comes: the consumer has failed and must not hold buffers.
+    /// Drops the waiting groups and refuses others: the consumer has failed and must not hold buffers.
     pub fn abandon(&self) {
         let mut state = self.state.lock();
         state.closed = true;

@@ -58,8 +58,7 @@ pub struct GroupHeader {
     pub incarnation: u32,
     /// CRC-32C of the records.
     pub payload_checksum: u32,
-    /// Of a spanning group, which has one transaction: the bytes of the segments that it has for itself.
-    /// 0 in all others.
+    /// The bytes of the segments that a spanning group, which has one transaction, has for itself. 0 in all others.
     pub spanned_bytes: u64,
 }
 

@@ -95,8 +95,8 @@ impl LogLeader {
     /// last of theirs; one, if they do not fit into a segment. `tail`: the caller's position after these records,
     /// published together with the log's end.
     ///
-    /// The caller holds the writer lock, and `records` is what follows [`SharedEnd::tail`] of
-    /// [`LogState::end`], read under that lock.
+    /// The caller holds the writer lock, and `records` follow [`SharedEnd::tail`] of [`LogState::end`], read under
+    /// that lock.
     ///
     /// # Errors
     /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment, or the one in
@@ -194,7 +194,7 @@ impl LogLeader {
         self.poison_on_error(state, |leader| leader.write_durable(lsn, group.bytes()))
     }
 
-    /// As [`LogLeader::write`], from where the records are.
+    /// As [`LogLeader::write`], from the records' own memory.
     fn write_spanning(
         &mut self,
         state: &LogState,

@@ -1,25 +1,25 @@
 //! The redo log: one stream of commit groups, addressed by LSN, kept in recycled segment files.
 //!
-//! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
+//! - [`record`]: after-images of byte ranges and journal rows, and their encoding;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
 //! - `spanning`: writing a group to its segment, or to the several that it has for itself;
-//! - [`seal`]: a group in memory, and where the next one goes;
-//! - `open_group`: the group that is being filled, and when it is closed;
-//! - [`policy`]: by what rule it is closed, and the bounds;
+//! - [`seal`]: a group in memory, and the place of the next one;
+//! - `open_group`: the group that is being filled, and its closing;
+//! - [`policy`]: the rule that closes it, and the bounds;
 //! - [`writer`]: group commit, from sealed to acknowledged;
-//! - [`durable`]: groups in flight, and what is durable in order;
-//! - [`statistics`]: what the stage did;
-//! - `waiting`: who waits for a group;
+//! - [`durable`]: groups in flight, and the durable prefix;
+//! - [`statistics`]: counts of the stage;
+//! - `waiting`: waiters for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
-//! - [`room`]: what a transaction needs in a log that is still small;
+//! - [`room`]: room for a transaction in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
 //! - [`published`]: the end of the durable log, for readers in other processes;
 //! - [`recent`]: the newest groups in memory, for the carrier of the log to a store;
-//! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
+//! - [`LogState`]: the state of one log that several parties share, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
-//! - [`reader`]: reading it back, and telling the log's end from corruption.
+//! - [`reader`]: reading it back, and distinguishing the log's end from corruption.
 //!
 //! Source: TPK paper, section 2, "Logging".
 
@@ -66,8 +66,8 @@ impl std::fmt::Display for Lsn {
     }
 }
 
-/// A place between two groups: everything before it is in, nothing after it is. What a backup block
-/// says about itself, where a redo pass starts, where a log ends.
+/// A place between two groups: everything before it is in, nothing after it is. A backup block has one, a redo pass
+/// starts at one, a log ends at one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LogPosition {
     /// The place of the next group (or the segment after it, if it did not fit there).

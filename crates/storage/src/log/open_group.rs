@@ -129,15 +129,15 @@ impl OpenGroup {
         Some(group)
     }
 
-    /// Seals the group, also without transactions (an empty one marks a clean close), and starts the
-    /// next. Waits for a buffer while all are out; the logging thread and the checkpointer, who return
-    /// them, never wait for the right to append.
+    /// Seals the group, also without transactions (an empty one marks a clean close), and starts the next. Waits for a
+    /// buffer while all are out. The logging thread and the checkpointer, which return them, never wait for the right
+    /// to append.
     pub fn seal(&mut self, pool: &BufferPool) -> SealedGroup {
         self.seal_with(pool.take())
     }
 
-    /// Seals the group if there is a buffer for the next one. If there is none, the pool tells the logging
-    /// thread when one comes back.
+    /// Seals the group if there is a buffer for the next one. If not, the pool notifies the logging thread when one
+    /// comes back.
     pub fn try_seal(&mut self, pool: &BufferPool) -> Option<SealedGroup> {
         pool.try_take().map(|buffer| self.seal_with(buffer))
     }

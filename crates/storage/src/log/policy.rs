@@ -7,7 +7,7 @@ use std::time::Duration;
 /// company that may never come.
 pub const TIME_PER_GROUP_MAX: Duration = Duration::from_secs(3600);
 
-/// When the group that is being filled is handed to the logging stage.
+/// The time at which the group that is being filled is handed to the logging stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
     /// As soon as the disk is free to take it. The next group fills while one is being written, so the group's size
@@ -60,7 +60,7 @@ impl GroupLimits {
         }
     }
 
-    /// These, or less where segments of so many bytes, which are there, are too small for them.
+    /// These limits, or smaller ones if existing segments of so many bytes are too small for them.
     pub fn within(self, segment_bytes: u64) -> Self {
         if self.group_bytes_most() <= segment_bytes {
             return self;
@@ -73,8 +73,8 @@ impl GroupLimits {
         }
     }
 
-    /// The most bytes of a group on disk. What a program gives may be anything, so that no sum of it may be taken for one
-    /// that fits.
+    /// The most bytes of a group on disk. A program may give any number, so that no overflowing sum may be taken for
+    /// one that fits.
     pub(crate) fn group_bytes_most(&self) -> u64 {
         (self.group_bytes as u64)
             .saturating_add(self.transaction_bytes as u64)

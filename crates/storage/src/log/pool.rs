@@ -18,7 +18,7 @@ pub struct BufferPool {
     buffers_max: Option<usize>,
     /// The number of calls that found no buffer.
     misses: AtomicU64,
-    /// Called when a buffer comes back after somebody went away without one.
+    /// Called when a buffer comes back after a thread left without one.
     on_return: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -26,7 +26,7 @@ pub struct BufferPool {
 struct State {
     free: Vec<AlignedBuffer>,
     out: usize,
-    /// Somebody went away without a buffer.
+    /// A thread left without a buffer.
     missed: bool,
     /// No thread waits any more: some buffers may never come back.
     unbounded: bool,

@@ -133,8 +133,8 @@ impl LogReader {
         self.before_group = number;
     }
 
-    /// Like [`LogReader::set_until_group`], where the place of the durable log's end is known too:
-    /// no more is read from the disk than is there, so that following a log costs its length.
+    /// Like [`LogReader::set_until_group`], with the place of the durable log's end: no more is read from the disk
+    /// than up to there, so that following a log costs its length.
     pub fn set_until(&mut self, durable: LogPosition) {
         self.before_group = durable.group;
         self.before_lsn = durable.lsn;
@@ -209,7 +209,7 @@ impl LogReader {
         }
         self.window.clear();
         match self.find_next()? {
-            // The bound says that the group is durable, so its absence is damage, not the end.
+            // The bound shows that the group is durable, so its absence is damage, not the end.
             None => Err(self.inconsistent("a durable group is not there".into())),
             found => Ok(found),
         }
@@ -234,7 +234,7 @@ impl LogReader {
         checked.map(|()| None)
     }
 
-    /// The group that is next in number, here or at the next segment's start, or what is wrong where.
+    /// The group that is next in number, here or at the next segment's start, or the damage and its place.
     fn look_for_next(&mut self) -> Result<Result<GroupHeader, Broken>, LogError> {
         let here = self.position.lsn;
         let mut broken = (here, "");
@@ -264,7 +264,7 @@ impl LogReader {
         Ok(Err(broken))
     }
 
-    /// The valid group at an LSN, or what is wrong there.
+    /// The valid group at an LSN, or the damage there.
     fn group_at(&mut self, lsn: Lsn) -> Result<Result<GroupHeader, &'static str>, LogError> {
         self.load(lsn, GROUP_ALIGNMENT)?;
         let start = (lsn.0 - self.window_start.0) as usize;
@@ -441,10 +441,10 @@ impl LogReader {
         Ok(end <= self.file.insert(open).usable_bytes)
     }
 
-    /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment, or begin one.
+    /// Loads `bytes` bytes from `lsn` on into the window. They lie within one segment, or begin one.
     ///
     /// # Errors
-    /// [`LogError::SegmentCut`] if the file ends before: what the log needs next is always prepared.
+    /// [`LogError::SegmentCut`] if the file ends before: the next bytes of the log are always prepared.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
         if lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Bytes of groups that are kept.
 const BYTES_MAX: usize = 16 << 20;
 
-/// A carrier that lagged is near when it wants one of so many last groups: few enough that it has read them
-/// from disk before what comes meanwhile is too much to be kept.
+/// A carrier that lagged is near when it wants one of so many last groups: few enough that it reads them from disk
+/// before the later ones are too many to be kept.
 const NEAR_GROUPS: u64 = 8;
 
 /// A commit group with its bytes on disk, or soon there.
@@ -126,7 +126,7 @@ mod tests {
         assert!(recent.get(1).is_none(), "nobody wants them");
         recent.set_wanted(true);
         for header in &headers {
-            // The carrier has what it needs up to the third.
+            // The carrier has the groups up to the third.
             assert!(recent.get(3).is_none() || header.number > 3);
             recent.put(header, &megabytes);
         }
@@ -159,7 +159,7 @@ mod tests {
         recent.put(&headers[41], &[0; 10]);
         assert_eq!(kept(&recent), 1);
         assert!(recent.get(42).is_some(), "from memory again");
-        // It waits at the end, and is given what comes.
+        // It waits at the end, and gets the next groups.
         assert!(recent.get(43).is_none());
         recent.put(&headers[42], &megabytes);
         assert!(recent.get(43).is_some());

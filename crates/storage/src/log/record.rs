@@ -43,7 +43,7 @@ pub struct Record<'a> {
 /// The effect of a redo record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body<'a> {
-    /// These bytes now stand at this address. Never crosses a page's end.
+    /// Writes these bytes at this address. Never crosses a page's end.
     Write {
         /// The address of the first byte.
         address: Address,
@@ -60,7 +60,7 @@ pub enum Body<'a> {
     /// The transaction's writes to this page, which follow, make it this version. Redo of a single log has no use
     /// for it.
     Version {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// Its page sequence number (PSN) then.
         psn: u64,

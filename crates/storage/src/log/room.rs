@@ -19,7 +19,7 @@ use super::supply::{Admission, SegmentSupply};
 use super::{LogError, LogLayout, Lsn};
 use std::sync::Arc;
 
-/// Bytes beyond those that were asked for, as those who ask may be a little wrong.
+/// Bytes beyond the requested ones, since requests may be slightly wrong.
 const SLACK_BYTES: u64 = 2 * GROUP_ALIGNMENT as u64;
 
 /// The place of the group being filled, and the supply that prepares the log for it.
@@ -41,7 +41,7 @@ pub fn large_bytes_max(layout: LogLayout, segments_max: u64) -> usize {
     usize::try_from(fits.min(PAYLOAD_BYTES_MAX)).unwrap_or(usize::MAX)
 }
 
-/// Why a transaction may not append more.
+/// The reason why a transaction may not append more.
 #[derive(Debug)]
 pub enum NoRoom {
     /// It would have so many bytes of records, which is too many.
@@ -73,7 +73,7 @@ impl Room {
         self.supply.needed_for(Admission::Measured, at)
     }
 
-    /// The most bytes of records of one transaction, as it was said last.
+    /// The most bytes of records of one transaction, as last computed.
     pub(super) fn transaction_bytes_max(&self) -> usize {
         self.transaction_bytes_max
     }
@@ -123,8 +123,8 @@ impl Room {
         let bytes = transaction_bytes
             .next_multiple_of(step)
             .min(transaction_bytes_max);
-        // A group with more than this would have been closed. What ends before this transaction, or after it
-        // was undone, may have taken up to that.
+        // A group with more than this would have been closed. Transactions that end before this one, or after it was
+        // undone, may have taken up to that.
         let earlier = group_bytes_on_disk(self.limits.group_bytes) as u64;
         let before = Lsn(layout.place(self.at, earlier).0 + earlier);
         let on_disk = group_bytes_on_disk(bytes) as u64;

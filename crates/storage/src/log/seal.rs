@@ -26,7 +26,7 @@ pub struct GroupBuilder {
     last_record: usize,
     /// The buffer's length up to which the running transaction may append without asking again.
     limit: usize,
-    /// None: the log is prepared for whatever comes.
+    /// None: the log is prepared for any transaction.
     room: Option<Room>,
 }
 
@@ -57,7 +57,7 @@ impl GroupBuilder {
         }
     }
 
-    /// Has what it needs of the log prepared as it grows.
+    /// Has the log prepared as the group grows.
     pub fn set_room(&mut self, room: Option<Room>) {
         self.room = room;
         let transaction_bytes_max = self.room.as_ref().map_or(0, Room::transaction_bytes_max);

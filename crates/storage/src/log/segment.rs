@@ -53,7 +53,7 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
-/// The segments that are there.
+/// The existing segments.
 ///
 /// # Errors
 /// The disk's.
@@ -115,7 +115,7 @@ struct Files {
 /// The result of preparing a further segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prepared {
-    /// It is there.
+    /// The segment is prepared.
     Yes,
     /// All `segments_max` files hold log that is still needed.
     NoRoom,
@@ -304,7 +304,7 @@ impl Segments {
         }
     }
 
-    /// Prepares what a group of so many bytes needs at `at`, and what is to stay prepared behind it.
+    /// Prepares the space for a group of so many bytes at `at`, and the space that is to stay prepared behind it.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room for it; the disk's.
@@ -312,8 +312,8 @@ impl Segments {
         self.prepare_until(self.needed_behind(at, Lsn(at.0 + bytes)))
     }
 
-    /// To where the log must be prepared for what ends at `end`, while it is being written at `at`: beyond the
-    /// segment of `at` to the end of a whole one.
+    /// The end to which the log must be prepared for a group that ends at `end`, while it is being written at `at`:
+    /// beyond the segment of `at` to the end of a whole one.
     pub(super) fn needed_behind(&self, at: Lsn, end: Lsn) -> Lsn {
         let needed = Lsn(end.0 + MARGIN_BYTES);
         let first_end = self.layout.segment_start(self.layout.segment_of(at) + 1);
@@ -386,8 +386,8 @@ impl Segments {
             })
     }
 
-    /// Says that nothing before `lsn` is needed any more (I6). Going backwards has no effect.
-    /// Returns the number of segments that became superfluous.
+    /// Marks everything before `lsn` as not needed any more (I6). Going backwards has no effect. Returns the number of
+    /// segments that became superfluous.
     pub fn free_before(&self, lsn: Lsn) -> usize {
         if !self.process.is_current() {
             return 0;
@@ -406,11 +406,11 @@ impl Segments {
     /// Removes files that hold no needed log, the oldest first, but for so many that are used again.
     ///
     /// # Errors
-    /// The disk's; what is left is removed by the next call.
+    /// The disk's; the rest is removed by the next call.
     pub fn remove_superfluous(&self, kept: usize) -> Result<(), LogError> {
         self.process.check()?;
         loop {
-            // One file each: who prepares a segment does not wait for all of them.
+            // One file each: a thread that prepares a segment does not wait for all of them.
             let _one_at_a_time = self.preparing.lock();
             let mut files = self.files.lock();
             if files.superfluous.len() <= kept {
@@ -425,7 +425,7 @@ impl Segments {
                 self.files.lock().superfluous.insert(oldest);
                 return Err(error.into());
             }
-            // Before the next one: what is left leads up to the live ones without a gap.
+            // Before the next one: the rest leads up to the live ones without a gap.
             self.disk.sync_directory(LOG_DIRECTORY)?;
         }
     }
@@ -469,8 +469,8 @@ impl Segments {
     }
 }
 
-/// Makes a file's bytes from `from` to `to` zeroes that are stable. What is there of them is written
-/// again: it may be what an attempt before left, whose sync failed (I7).
+/// Makes a file's bytes from `from` to `to` stable zeroes. Existing ones are written again: they may be of an attempt
+/// before, whose sync failed (I7).
 fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
     let there = file.len()?.next_multiple_of(GROUP_ALIGNMENT as u64).min(to);
     let mut at = from;

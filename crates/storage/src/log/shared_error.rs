@@ -18,15 +18,15 @@ pub enum SharedLogError {
         /// The first failure; cut off after [`super::TEXT_BYTES_MAX`] bytes.
         reason: String,
     },
-    /// The group's segment is not prepared yet. Nothing was written; the driver is at it. Let go
-    /// of the writer lock, wait, and try again.
+    /// The group's segment is not prepared yet. Nothing was written; the driver is at it. Release the writer lock,
+    /// wait, and try again.
     #[error("the log's next segment is not prepared yet: wait for the driver and try again")]
     NoRoom,
     /// The group's segment cannot be prepared (I10). Nothing was written, and a later attempt may
     /// succeed.
     #[error("no room for more log: {reason}")]
     Full {
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
     /// More records than a group can have. Nothing was written.
@@ -54,7 +54,7 @@ pub enum SharedLogError {
          database in every process and open it again when the cause is gone"
     )]
     Driver {
-        /// Why; cut off after [`super::TEXT_BYTES_MAX`] bytes.
+        /// The reason; cut off after [`super::TEXT_BYTES_MAX`] bytes.
         reason: String,
     },
     /// A segment cannot be opened. Nothing was written.

@@ -1,6 +1,6 @@
-//! The records of a durable group, sorted by the stripe that they are in: read once, by whichever stripe's
-//! checkpointer comes first, for all of them. So a stripe's work is its own records, however many stripes there
-//! are; and where a record goes in its stripe is computed once, too.
+//! The records of a durable group, sorted by their stripe: read once for all stripes, by the first checkpointer that
+//! comes. So a stripe's work is its own records, however many stripes there are; and the place of a record in its
+//! stripe is computed once, too.
 //!
 //! It takes 16 bytes for each write, for as long as the group is in memory; those are bounded in number (I10).
 
@@ -81,13 +81,13 @@ impl Split {
     }
 }
 
-/// A group's [`Split`], when somebody has wanted it.
+/// A group's [`Split`], once it was requested.
 #[derive(Debug, Default)]
 pub(super) struct LazySplit(Mutex<Option<Arc<Split>>>);
 
 impl LazySplit {
-    /// The records of the group with this payload. Who comes second waits for the first one, which is
-    /// shorter than to do it again.
+    /// The records of the group with this payload. A second caller waits for the first one, which is shorter than to
+    /// do it again.
     pub fn get(&self, payload: &[u8], stripes: Stripes) -> Result<Arc<Split>, RecordError> {
         let mut split = self.0.lock();
         if let Some(split) = &*split {

@@ -67,9 +67,9 @@ pub struct LogState {
     placed_group: AtomicU64,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
-    /// Somebody waits for segments prepared up to this LSN.
+    /// A caller waits for segments prepared up to this LSN.
     wanted_end: AtomicU64,
-    /// Of this opening of the database; 0 before [`LogState::initialise`].
+    /// The incarnation of this opening of the database; 0 before [`LogState::initialise`].
     incarnation: AtomicU32,
     /// Counted up when something changed that others may wait for.
     changes: ChangesWord,
@@ -80,16 +80,16 @@ pub struct LogState {
     complete_from: AtomicU64,
     /// The number of drivers so far.
     drivers: AtomicU32,
-    /// The process of the driver; 0 if there is none, or none that said so.
+    /// The process of the driver; 0 if there is none, or none that published its number.
     driver: AtomicU32,
     /// No process becomes driver any more.
     driving_ended: AtomicU32,
     /// Set by the first failure, before its text.
     poisoned: AtomicU32,
     poison: SharedText,
-    /// Why the last driver stopped.
+    /// The reason why the last driver stopped.
     failure: SharedText,
-    /// Why no segment can be prepared.
+    /// The reason why no segment can be prepared.
     refusal: SharedText,
 }
 
@@ -123,8 +123,7 @@ impl LogState {
         state
     }
 
-    /// Says where the recovered log ends. Called once, on zeroed memory, before others see it. The
-    /// tail begins at 0.
+    /// Sets the end of the recovered log. Called once, on zeroed memory, before others see it. The tail begins at 0.
     pub fn initialise(&self, end: LogPosition, incarnation: u32) {
         self.publish(SharedEnd {
             position: end,
@@ -169,7 +168,7 @@ impl LogState {
         }
     }
 
-    /// The tail of the durable end: what was published of the caller's records before it is durable.
+    /// The tail of the durable end: the caller's records before it are durable.
     #[inline]
     pub fn durable_tail(&self) -> u64 {
         self.end().tail
@@ -199,8 +198,8 @@ impl LogState {
         placed.then(|| Lsn(self.placed_lsn.load(Ordering::Acquire)))
     }
 
-    /// Says where a group is about to be written. The caller holds the writer lock, and has seen to
-    /// it that the group does not stand anywhere else.
+    /// Records the place at which a group is about to be written. The caller holds the writer lock, and has ensured
+    /// that the group is in no other place.
     pub(super) fn place(&self, group: u64, lsn: Lsn) {
         // A death between the two leaves another group's number, and nothing was written yet.
         self.placed_lsn.store(lsn.0, Ordering::Release);
@@ -237,20 +236,19 @@ impl LogState {
         }
     }
 
-    /// Asks for what [`LogState::admits`] lacks.
+    /// Asks for the room that [`LogState::admits`] lacks.
     pub fn want_room(&self, layout: LogLayout, pending: u64) {
         self.want_prepared(self.needed_end(layout, pending));
     }
 
     /// Returns true if a transaction with so many bytes of records may be admitted that is written as a group of its
-    /// own, whatever its size. It is written after all that is published is durable, and nothing is published before
-    /// it is durable itself. Its own space is prepared then, and the rest of the segment in which the log ends after
-    /// it.
+    /// own, at any size. It is written after all that is published is durable, and nothing is published before it is
+    /// durable itself. Its own space is prepared then, and the rest of the segment in which the log ends after it.
     pub fn admits_alone(&self, layout: LogLayout, records: u64) -> bool {
         self.prepared_end() >= self.needed_alone(layout, records)
     }
 
-    /// Asks for what [`LogState::admits_alone`] lacks.
+    /// Asks for the room that [`LogState::admits_alone`] lacks.
     pub fn want_room_alone(&self, layout: LogLayout, records: u64) {
         self.want_prepared(self.needed_alone(layout, records));
     }
@@ -272,7 +270,7 @@ impl LogState {
         self.wanted_end.store(0, Ordering::Release);
     }
 
-    /// Somebody waits for segments prepared up to here.
+    /// The LSN up to which a caller waits for prepared segments.
     pub(crate) fn wanted_end(&self) -> Lsn {
         Lsn(self.wanted_end.load(Ordering::Acquire))
     }
@@ -324,8 +322,8 @@ impl LogState {
         }
     }
 
-    /// Closes the log for good after a failed write (I7). The first reason stays. Anyone may call
-    /// it, whatever it holds.
+    /// Closes the log for good after a failed write (I7). The first reason stays. Any thread may call it, with any
+    /// locks held.
     pub fn poison(&self, reason: &str) {
         if self.poisoned.swap(1, Ordering::AcqRel) == 0 {
             self.poison.set(reason);
@@ -421,7 +419,7 @@ impl LogState {
         self.drivers.load(Ordering::Acquire)
     }
 
-    /// Somebody becomes driver; what the one before left behind of failures is forgotten.
+    /// Makes this process the driver; the failures of the one before are cleared.
     pub(crate) fn begin_driving(&self) {
         self.driver.store(std::process::id(), Ordering::Release);
         self.drivers.fetch_add(1, Ordering::AcqRel);
@@ -429,7 +427,7 @@ impl LogState {
         self.refusal.clear();
     }
 
-    /// The driver's process id, so that who waits for it can find out how it is; 0 if there is none.
+    /// The driver's process id, so that a waiter can check that process; 0 if there is none.
     pub fn driver(&self) -> u32 {
         self.driver.load(Ordering::Acquire)
     }
@@ -439,13 +437,13 @@ impl LogState {
         self.driver.store(0, Ordering::Release);
     }
 
-    /// Why the last driver stopped, if it failed and no other has taken over.
+    /// The reason why the last driver stopped, if it failed and no other has taken over.
     pub fn failure(&self) -> Option<SharedLogError> {
         let reason = self.failure.get()?;
         Some(SharedLogError::Driver { reason })
     }
 
-    /// Says why the driver stopped, and whether it is of use that another one tries.
+    /// Publishes the reason why the driver stopped; `for_good` if another one should not try.
     pub(crate) fn fail_driving(&self, reason: &str, for_good: bool) {
         if for_good {
             self.driving_ended.store(1, Ordering::Release);
@@ -459,7 +457,7 @@ impl LogState {
         self.driving_ended.load(Ordering::Acquire) != 0
     }
 
-    /// The number that [`LogState::wait`] takes; read it before looking at what is waited for.
+    /// The number that [`LogState::wait`] takes; read it before checking the awaited condition.
     #[inline]
     pub fn changes(&self) -> u32 {
         self.changes.value()
@@ -472,8 +470,8 @@ impl LogState {
         self.changes()
     }
 
-    /// Tells everyone in [`LogState::wait`] to look again: there is room, or need of some; a
-    /// checkpoint is wanted, or complete; the log is poisoned. Not for every commit.
+    /// Has all callers of [`LogState::wait`] look again: there is room, or need of some; a checkpoint is wanted, or
+    /// complete; the log is poisoned. Not for every commit.
     pub fn notify(&self) {
         self.changes.change();
     }

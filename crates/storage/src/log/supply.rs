@@ -49,10 +49,10 @@ pub trait FreesLog: Send + Sync {
     /// result, by [`SegmentSupply::freed`] or [`SegmentSupply::look_again`].
     fn want(&self, position: LogPosition) -> bool;
 
-    /// Why nothing can be freed now, and what to do.
+    /// The reason why nothing can be freed now, and the remedy.
     fn obstacle(&self) -> Option<Arc<str>>;
 
-    /// Without threads: does what can be done of what was asked for.
+    /// Without threads: does the possible part of the requested work.
     fn work_off(&self) {}
 }
 
@@ -92,23 +92,23 @@ pub enum Supplied {
     Enough,
     /// One more is prepared; there may be need of another.
     OneMore,
-    /// None could be, but no transaction needs it yet, or a checkpoint will free some.
+    /// None could be prepared, but no transaction needs it yet, or a checkpoint will free some.
     Waits,
-    /// None could be, and transactions are refused: see [`SegmentSupply::refusal`].
+    /// None could be prepared, and transactions are refused: see [`SegmentSupply::refusal`].
     Refused,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The log is being written here, or is going to be by someone who waits for room.
+    /// The log is being written here, or is going to be by a caller that waits for room.
     at: LogPosition,
-    /// Up to here somebody waits for segments.
+    /// A caller waits for segments up to here.
     waited_for: Lsn,
     /// There is need of more since the last step, or something was freed.
     signalled: bool,
     /// The obstacle to the checkpoints has changed since the last step.
     looking: bool,
-    /// That changes when more of the log is stable here.
+    /// The obstacle may change when more of the log is stable here.
     waits_for_stable: bool,
     /// The last attempt found no room; it was to prepare segments up to here.
     failed_for: Option<Lsn>,
@@ -116,7 +116,7 @@ struct State {
     asked: Option<u64>,
     /// The log before this group was freed.
     freed: u64,
-    /// Why transactions are refused that have no room.
+    /// The error of transactions that are refused for want of room.
     refusal: Option<LogError>,
     /// The log is poisoned: there will never be room.
     poisoned: Option<LogError>,
@@ -182,7 +182,7 @@ impl SegmentSupply {
         }
     }
 
-    /// Says what frees log for a transaction that needs more of it while it runs, without threads.
+    /// Sets the consumer that frees log for a transaction that needs more of it while it runs, without threads.
     pub(crate) fn set_freeing(&self, by: Weak<dyn FreesLog>) {
         // It is the same for all pens of a log.
         let _ = self.freeing.set(by);
@@ -248,10 +248,10 @@ impl SegmentSupply {
         layout.segment_start(layout.segment_of(at) + 1 + ahead)
     }
 
-    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, whole, and
-    /// in any case the segment after the one that is written, unless the log is still small. What is there
-    /// already is made stable. Where the disk has no room for them, transactions are
-    /// refused later, but the database is opened: something may yet be freed.
+    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, whole, and in any
+    /// case the segment after the one that is written, unless the log is still small. Existing ones are made stable.
+    /// If the disk has no room for them, transactions are refused later, but the database is opened: something may yet
+    /// be freed.
     ///
     /// # Errors
     /// The disk's, but not want of room.
@@ -276,7 +276,7 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// Prepares what a group of so many bytes needs that is written at `at`, on the calling thread.
+    /// Prepares the space of a group of so many bytes that is written at `at`, on the calling thread.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room for it: nothing is lost, and a later attempt may succeed. Any
@@ -285,9 +285,9 @@ impl SegmentSupply {
         self.prepare_with(|segments| segments.prepare_for_group(at, bytes))
     }
 
-    /// Prepares what a group needs that ends at `end`, and what is to stay prepared behind it, while the log is
-    /// being written at `at`: on the calling thread, which holds the pen. If the log is at its limit, a
-    /// checkpoint of what is durable frees some of it meanwhile.
+    /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it, while the
+    /// log is being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its
+    /// limit, a checkpoint of its durable part frees some of it meanwhile.
     ///
     /// # Errors
     /// As [`SegmentSupply::prepare_for_group`].
@@ -349,7 +349,7 @@ impl SegmentSupply {
         self.state.lock().waited_for = end;
     }
 
-    /// Says where the log is being written, so that preparing goes on ahead of it.
+    /// Sets the place at which the log is being written, so that preparing goes on ahead of it.
     pub fn advance(&self, at: LogPosition) {
         let mut state = self.state.lock();
         state.reach(at);
@@ -382,7 +382,7 @@ impl SegmentSupply {
             state.refusal = None;
             return Supplied::Enough;
         }
-        // Looked at before the attempt: what is freed meanwhile may be what it lacks.
+        // Read before the attempt: log freed meanwhile may be the missing one.
         let (at, freed) = (state.at, state.freed);
         let tried = state.failed_for == Some(wanted) && state.is_freeing() && !signalled;
         drop(state);
@@ -406,7 +406,7 @@ impl SegmentSupply {
         self.make_room(by, (at, freed), wanted, error)
     }
 
-    /// A segment found no room, which `error` says.
+    /// A segment found no room: `error`.
     fn make_room(
         &self,
         by: &dyn FreesLog,
@@ -461,13 +461,13 @@ impl SegmentSupply {
         Supplied::Refused
     }
 
-    /// Waits until this may be admitted. Without threads the caller does the work: the steps of the
-    /// supply, and, while those wait for a checkpoint, `drive`, which makes durable what is filled and takes
-    /// a step of checkpointing.
+    /// Waits until this may be admitted. Without threads the caller does the work. It takes the steps of the supply,
+    /// and, while those wait for a checkpoint, calls `drive`, which makes the filling group durable and takes a step
+    /// of checkpointing.
     ///
     /// # Errors
-    /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
-    /// nothing is lost then, and a later attempt may succeed. What `drive` gives.
+    /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there; nothing is lost then, and a
+    /// later attempt may succeed. The error that `drive` returns.
     #[cold]
     pub fn wait_for_room(
         &self,
@@ -534,7 +534,7 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// Why transactions are refused that have no room, if they are.
+    /// The error of transactions that are refused for want of room, if they are.
     pub fn refusal(&self) -> Option<LogError> {
         self.state.lock().refusal.clone()
     }

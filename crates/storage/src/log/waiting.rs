@@ -68,7 +68,7 @@ impl Waiting {
         drop(wakers);
     }
 
-    /// Wakes those who wait for these groups.
+    /// Wakes the waiters for these groups.
     pub fn wake(&self, numbers: Range<u64>) {
         let end = numbers.end;
         for number in numbers.take(SLOTS) {
@@ -77,7 +77,7 @@ impl Waiting {
         self.wake_tasks(end);
     }
 
-    /// Wakes everyone.
+    /// Wakes all waiters.
     pub fn wake_all(&self) {
         self.slots.iter().for_each(Slot::wake);
         self.wake_tasks(u64::MAX);

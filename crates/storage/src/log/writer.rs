@@ -128,11 +128,11 @@ impl Work {
 struct Queue {
     sealed: VecDeque<SealedGroup>,
     writing: usize,
-    /// Somebody looked for a group while all places at the disk were taken.
+    /// A thread looked for a group while all places at the disk were taken.
     turned_away: bool,
     /// Something happened since the logging thread last looked.
     signalled: bool,
-    /// When the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
+    /// The time when the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
     filling_since: Option<Instant>,
     closed: bool,
 }
@@ -215,7 +215,7 @@ impl LogWriter {
         &self.limits
     }
 
-    /// When groups are closed.
+    /// The rule that closes groups.
     pub fn policy(&self) -> GroupPolicy {
         self.policy
     }
@@ -267,7 +267,7 @@ impl LogWriter {
         }
     }
 
-    /// Refuses those who must not wait for others: a thread that holds the pen, and the engine's own.
+    /// Refuses callers that must not wait for others: a thread that holds the pen, and the engine's own.
     ///
     /// # Errors
     /// [`LogError::Nested`]; [`LogError::Forked`].
@@ -284,8 +284,8 @@ impl LogWriter {
         self.holder.check_polling()
     }
 
-    /// Waits until the group of this number is durable, taking steps meanwhile. For the engine's own
-    /// threads, and for callers who cannot be inside the engine.
+    /// Waits until the group of this number is durable, taking steps meanwhile. For the engine's own threads, and for
+    /// callers that cannot be inside the engine.
     ///
     /// # Errors
     /// The error that poisoned the log: the transaction's fate is unknown (I7).

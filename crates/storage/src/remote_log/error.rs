@@ -5,11 +5,11 @@ use super::entry::EntryError;
 use super::position::Epoch;
 use super::store::StoreError;
 
-/// Why a log in a store cannot be read, claimed, appended to or trimmed.
+/// The reason why a log in a store cannot be read, claimed, appended to or trimmed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteLogError {
-    /// Another owner has the log; what was not acknowledged until here did not happen (I12).
+    /// Another owner has the log; unacknowledged transactions did not happen (I12).
     #[error(
         "entry {number} of the log is another owner's, of epoch {epoch}: this one was superseded, and nothing more that \
          it does is durable; what it had not acknowledged did not happen. It can come back and follow"
@@ -75,14 +75,14 @@ pub enum RemoteLogError {
         /// The fault.
         reason: &'static str,
     },
-    /// An entry is whole, and what is in it are no commit groups.
+    /// An entry is whole, and its content is no commit groups.
     #[error(
         "entry {number} of the log holds no commit groups from byte {offset} on: it was not written by a database"
     )]
     Groups {
         /// The number.
         number: u64,
-        /// Of its payload.
+        /// The offset in its payload.
         offset: usize,
     },
     /// A base is damaged.
@@ -110,10 +110,10 @@ pub enum RemoteLogError {
     Hole {
         /// The missing number.
         number: u64,
-        /// The first one after it that is there.
+        /// The first existing one after it.
         found: u64,
     },
-    /// The entry before the place from which a directory goes on is missing, or another one is there.
+    /// The entry before the place from which a directory continues is missing, or is another one.
     #[error(
         "entry {number} of the log is missing, or another one is there; this directory recorded that the store had it: the \
          store was restored to an older state, or lost entries. Nothing is changed. Restore it in the store; or make a \

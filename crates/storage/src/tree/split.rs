@@ -97,7 +97,7 @@ fn insert_child<P: TreePages + ?Sized>(
     insert_child(pages, tree, above, &separator, right)
 }
 
-/// Moves what is in the root into a new node, the root's only child then.
+/// Moves the content of the root into a new node, the root's only child then.
 fn push_down<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,
@@ -283,8 +283,7 @@ fn lower_root<P: TreePages + ?Sized>(
     }
 }
 
-/// Joins a leaf that is nearly empty with a neighbour under the same parent, if one is there with
-/// which it fits.
+/// Joins a leaf that is nearly empty with a neighbour under the same parent, if one fits.
 fn join<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,
@@ -303,7 +302,7 @@ fn join<P: TreePages + ?Sized>(
     Ok(())
 }
 
-/// Moves what is in the leaf right of a child into it, if it fits into three quarters of a node.
+/// Moves the content of the leaf right of a child into it, if it fits into three quarters of a node.
 fn join_pair<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,

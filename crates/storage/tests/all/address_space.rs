@@ -1,5 +1,5 @@
-//! A process that may have little address space (`ulimit -v`): the store asks for what is used, and says
-//! what to do at the limit. The test is alone in its process: the limit is the process'.
+//! A process that may have little address space (`ulimit -v`): the store asks only for the used part, and names the
+//! remedy at the limit. The test is alone in its process: the limit is the process'.
 
 use crate::alone::alone;
 use rustix::process::{Resource, Rlimit, setrlimit};

@@ -149,7 +149,7 @@ fn built(writes: &[Write]) -> GroupBuilder {
     builder
 }
 
-/// Reads all records; whatever is given stays within its bounds.
+/// Reads all records; any bytes stay within their bounds.
 fn read_all(payload: &[u8]) -> usize {
     let mut records = Records::new(payload);
     let mut count = 0;

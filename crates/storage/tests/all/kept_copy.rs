@@ -1,5 +1,5 @@
-//! A host that takes over with what it kept in memory of its copy: it has what a recovery finds, reads less for that, goes on
-//! from there, and a crash at any step afterwards loses nothing.
+//! A host that takes over with the memory that it kept of its copy. It has the state that a recovery finds, reads less
+//! for that, and goes on from there. A crash at any step afterwards loses nothing.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
 use crate::common::watched::{Change, WatchedDisk};
@@ -30,7 +30,7 @@ fn filled(last: u64, stripes: u32) -> StorageOptions {
     options
 }
 
-/// The same with what a copy on this disk, which was closed, has kept.
+/// The same with the memory kept of a closed copy on this disk.
 fn kept(disk: &SimulatedDisk, options: &StorageOptions) -> StorageOptions {
     StorageOptions {
         kept: Some(Arc::new(caught_up(disk, options).close_keeping())),

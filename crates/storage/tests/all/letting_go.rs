@@ -14,7 +14,7 @@ use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of groups, one of them the open one's.
+/// Buffers of groups, one of them the open one's.
 const BUFFERS: usize = 4;
 
 const DRIVES: [Drive; 2] = [Drive::Threads, Drive::Callers];

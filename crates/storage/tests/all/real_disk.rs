@@ -99,7 +99,7 @@ fn a_reader_that_shares_its_reads_sees_what_a_writer_has_written() {
         block.fill(n as u8 + 1);
         written.write_durable_at(at, &block).unwrap();
         for reader in &readers {
-            // With what is written later.
+            // With the later bytes.
             assert_eq!(reader.read_at(at, &mut read).unwrap(), read.len());
             assert_eq!(read[..BLOCK], block[..], "write {n}");
         }

@@ -106,7 +106,7 @@ fn claim(store: &Arc<Store>) -> RemoteWriter {
     RemoteWriter::claim(store, IDENTITY, EntryPosition::START, patience, read).unwrap()
 }
 
-/// Appends a transaction that writes its number, and says its group.
+/// Appends a transaction that writes its number, and returns its group.
 fn execute(pen: &Pen<()>, number: u64) -> Result<u64, LogError> {
     let mut held = pen.take()?;
     held.appending().admit(Admission::Whole)?;

@@ -26,15 +26,14 @@ fn open(disk: &SimulatedDisk) -> Result<Segments, LogError> {
     Ok(Segments::open(disk, LAYOUT, Lsn(0), 8)?.first_bytes(FIRST_BYTES))
 }
 
-/// The bytes of the first segment that are there even if everything unsynced is lost.
+/// The bytes of the first segment that remain even if everything unsynced is lost.
 fn stable_bytes(disk: &SimulatedDisk) -> u64 {
     let bytes = disk.durable_bytes(&segment_file(0)).expect("it is there");
     assert!(bytes.iter().all(|byte| *byte == 0), "no zeroes");
     bytes.len() as u64
 }
 
-/// Has a log grow once with each fault of this kind that hits the growth, and then looks what `then` makes of
-/// it.
+/// Has a log grow once with each fault of this kind that hits the growth, and then calls `then` with the result.
 fn growths_that_fail(fault: fn(u64) -> Faults, then: impl Fn(&SimulatedDisk, Segments)) {
     let mut hits = 0;
     for seed in 0..SEEDS {

@@ -131,7 +131,7 @@ impl Process {
         ring.len() as u64
     }
 
-    /// Writes what is published and not durable.
+    /// Writes published records that are not durable.
     fn write(&self) -> Result<u64, SharedLogError> {
         let _writer = self.memory.writer.lock();
         let state = &self.memory.state;

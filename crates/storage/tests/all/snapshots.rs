@@ -139,7 +139,7 @@ fn for_one_that_is_let_go_no_page_is_copied_and_its_memory_stays() {
         store.write(Address((page * PAGE_SIZE) as u64), &[4]);
     }
     assert_eq!((kept.copies(), older.copies()), (3, 3));
-    // A new one has what was written.
+    // A new one has the written bytes.
     let third = store.snapshot().unwrap();
     store.write(Address(1), &[5]);
     assert_eq!(whole(&third).unwrap()[1], 1);
@@ -217,7 +217,7 @@ fn stores_that_are_frozen_together_are_ended_together_and_have_one_bound() {
         (whole(&second).unwrap()[0], whole(&of_second).unwrap()[0]),
         (1, 1)
     );
-    // The fourth page: the oldest is ended whichever of the two it is changed in, and in both.
+    // The fourth page: a change in either of the two, and in both, ends the oldest.
     touch(&mut other, 1..2, 3);
     assert!(first.is_ended() && of_other.is_ended());
     assert_eq!(

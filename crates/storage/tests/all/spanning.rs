@@ -186,7 +186,7 @@ fn i4_a_spanning_group_damaged_anywhere_is_the_logs_end_or_corruption_if_a_later
                 proof_number,
                 ..
             }) => {
-                // A header that is broken says nothing; the group should be where the one before ends.
+                // A broken header has no meaning; the group should be where the one before ends.
                 let headless = *place < spanning.lsn.0 + GROUP_HEADER_BYTES as u64;
                 let named = if headless { (0, 2 * PAGE) } else { (1, 0) };
                 assert!(file.ends_with(&segment_file(named.0)), "{file}");

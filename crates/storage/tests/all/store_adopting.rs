@@ -167,7 +167,7 @@ fn a_database_whose_log_was_used_again_in_its_first_session_is_not_put_into_a_st
     let a = disk(1);
     let first = Primary::open(&a, without.clone()).unwrap();
     (1..1000).for_each(|number| first.commit(number).unwrap());
-    // Killed: the manifest still says that the log ends where it begins.
+    // Killed: by the manifest the log still ends where it begins.
     let a = a.next_process(Faults::default());
     drop(first);
     for _ in 0..2 {

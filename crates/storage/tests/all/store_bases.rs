@@ -1,4 +1,4 @@
-//! Bases of a database in a store, copies at any place of its log, and what of the past is kept.
+//! Bases of a database in a store, copies at any place of its log, and the retention of the past.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, impatient, options, put_base};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -45,7 +45,7 @@ fn a_copy_begins_with_a_base_and_is_the_database_at_any_entry_group_or_time() {
             assert_eq!(cloned.base.entry.next, from, "{until:?}");
         }
     }
-    // By time: what was made later is not in it.
+    // By time: later transactions are not in it.
     let (end, _) = cloned(&options, CloneUntil::End).unwrap();
     let (at, copy) = cloned(&options, CloneUntil::Time(end.base.entry.time)).unwrap();
     assert!(at.known.entry.time <= end.base.entry.time && copy.has(299));
@@ -170,7 +170,7 @@ fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
     }
 }
 
-/// Keeps so many bases, and deletes what is before them.
+/// Keeps so many bases, and deletes the entries before them.
 fn keep(options: &StorageOptions, bases: usize) -> Deleted {
     let since = None;
     let keep = KeepInStore { bases, since };

@@ -1,5 +1,5 @@
-//! A database whose checkpoints are left to those who follow its log in a store (configuration C of the TPK paper): it has
-//! no backup, its log goes up to what the store has, and an opening takes from there what it lacks.
+//! A database whose checkpoints are left to followers of its log in a store (configuration C of the TPK paper). It has
+//! no backup, its log is freed up to the store's place, and an opening takes the missing part from there.
 
 use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,

@@ -42,7 +42,7 @@ fn ahead(
     (behind, options, store)
 }
 
-/// Another host goes on with the numbers from 100 to 109.
+/// Another host commits the numbers from 100 to 109.
 fn go_on(options: &StorageOptions) {
     let second = Primary::open(&disk(2), options.clone()).unwrap();
     (100..110).for_each(|number| second.commit(number).unwrap());

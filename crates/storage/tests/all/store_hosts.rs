@@ -13,7 +13,7 @@ use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::shell::Follower;
 use std::collections::BTreeSet;
 
-/// A host of the world, and what it does.
+/// A host of the world, and its state.
 struct Host {
     disk: SimulatedDisk,
     open: Option<Primary>,
@@ -50,7 +50,7 @@ struct World {
     options: StorageOptions,
     /// True if a host that opens leaves the checkpoints to followers, now and then.
     leaves: bool,
-    /// Of which bases are made.
+    /// The follower of which bases are made.
     maker: SimulatedDisk,
     next: u64,
     acknowledged: BTreeSet<u64>,
@@ -62,11 +62,11 @@ struct World {
 struct Counted {
     /// A host began to serve.
     opened: u64,
-    /// One had what the store had not when it was to follow.
+    /// A host that was to follow had entries that the store lacked.
     behind: u64,
     /// Entries were deleted.
     trimmed: u64,
-    /// A host could go on nowhere: it had more than the newest base, and another had gone on.
+    /// A host could go on nowhere: it had more than the newest base, and another had continued.
     refused: u64,
 }
 
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// Somebody puts a base into the store, and deletes what is before the last ones.
+    /// A process puts a base into the store, and deletes the entries before the last ones.
     fn trim(&mut self) {
         let (mut replica, mut follower) = follow(&self.maker, &self.options).unwrap();
         while let Some(entry) = follower.next_entry().unwrap() {
@@ -143,7 +143,7 @@ impl World {
         self.counted.trimmed += u64::from(deleted.log.entries > 0);
     }
 
-    /// This host gets an empty directory, as the error says.
+    /// This host gets an empty directory, as the error advises.
     fn replace(&mut self, at: usize) {
         self.counted.refused += 1;
         let host = &mut self.hosts[at];

@@ -222,6 +222,6 @@ fn a_database_with_parts_elsewhere_does_not_leave_its_checkpoints_to_followers()
         ..elsewhere
     };
     Primary::open(&home, taken_here).unwrap().close();
-    // The manifest says where they are.
+    // The manifest requires them.
     refused(&options);
 }

@@ -38,7 +38,8 @@ impl fmt::Debug for WatchedDisk {
 }
 
 impl WatchedDisk {
-    /// Calls `look` before each change, with the name of the file or directory; what it returns as an error is not done.
+    /// Calls `look` before each change, with the name of the file or directory; if it returns an error, the change is
+    /// not done.
     pub fn new(
         inner: impl Disk + 'static,
         look: impl Fn(&str, Change) -> Result<(), DiskError> + Send + Sync + 'static,

@@ -6,7 +6,7 @@
 //! that it never had. Changes of unrelated names survive in any combination.
 //!
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
-//! synced. One that is lost takes with it all that is in it, whatever was synced there.
+//! synced. A lost one takes with it all its content, even if that was synced.
 
 use super::content::Survival;
 use sardonyx_base::random::Random;
@@ -82,7 +82,7 @@ impl Tree {
         directory.is_empty() || self.directories.contains(directory)
     }
 
-    /// Drops what is in directories that are not there.
+    /// Drops the content of directories that do not exist.
     fn drop_unreachable(&mut self) {
         // A directory comes after the one that it is in.
         for directory in std::mem::take(&mut self.directories) {
@@ -129,7 +129,7 @@ impl Names {
         });
     }
 
-    /// Renames a file that is there.
+    /// Renames an existing file.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if from != to {
             let file = self.live.files[from];

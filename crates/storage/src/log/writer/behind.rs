@@ -29,7 +29,7 @@ pub(super) struct Behind {
     queue: GroupQueue,
     /// All groups below this number are stable here.
     stable_below: AtomicU64,
-    /// For those who wait until that has grown.
+    /// For waiters until that has grown.
     told: Mutex<()>,
     grown: Condvar,
 }
@@ -53,10 +53,10 @@ impl Behind {
         self.stable_below.load(Ordering::Acquire)
     }
 
-    /// Has everybody look again.
+    /// Has all waiters look again.
     fn nudge(&self) {
         self.queue.nudge();
-        // Under the lock, so that who has looked is waiting.
+        // Under the lock, so that a thread that has looked is waiting.
         let told = self.told.lock();
         self.grown.notify_all();
         drop(told);
@@ -64,7 +64,7 @@ impl Behind {
 }
 
 impl LogWriter {
-    /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: somebody is to run
+    /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: a thread is to run
     /// [`LogWriter::run_behind`].
     #[must_use]
     pub fn synced_behind(mut self) -> Self {
@@ -72,7 +72,7 @@ impl LogWriter {
         self
     }
 
-    /// Syncs what the copy has until closed, or until that fails. The body of a thread.
+    /// Syncs the copy's groups until closed, or until that fails. The body of a thread.
     pub fn run_behind(&self) {
         let (Some(behind), Some(remote)) = (&self.behind, &self.remote) else {
             return;
@@ -123,7 +123,7 @@ impl LogWriter {
         }
     }
 
-    /// Waits until what is durable up to here is on stable storage here, too.
+    /// Waits until the durable log up to here is on stable storage here, too.
     ///
     /// # Errors
     /// The log is poisoned; it was closed before.

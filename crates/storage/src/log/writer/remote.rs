@@ -14,7 +14,8 @@
 //!
 //! Invariants: I1 (a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited
 //! for), I2 (no consumer is fed before), I4 (`durable_number` is the last group that both have, so a group that is
-//! missing here is the log's end, whatever is behind it), I7 (an append that failed closes the log: the group may be
+//! missing here is the log's end, with any bytes behind it), I7 (an append that failed closes the log: the group may
+//! be
 //! there or not), I10 (while as many groups as the log's depth are outstanding, none is sealed for want of company).
 
 use super::LogWriter;
@@ -53,7 +54,7 @@ struct Waiting {
 }
 
 impl GroupQueue {
-    /// The next group in the log's order. Returns whether somebody takes it.
+    /// Adds the next group in the log's order. Returns true if it has a consumer.
     pub fn push(&self, group: Arc<DurableGroup>) -> bool {
         let mut waiting = self.waiting.lock();
         if !waiting.ended {
@@ -65,7 +66,7 @@ impl GroupQueue {
 
     /// Has its thread look again whether anything will come.
     pub fn nudge(&self) {
-        // Under the lock, so that who has looked is waiting.
+        // Under the lock, so that a thread that has looked is waiting.
         let waiting = self.waiting.lock();
         self.changed.notify_one();
         drop(waiting);
@@ -118,7 +119,7 @@ impl Copying {
 }
 
 impl LogWriter {
-    /// This log, of which nothing is durable before a copy elsewhere has it: somebody is to run
+    /// This log, of which nothing is durable before a copy elsewhere has it: a thread is to run
     /// [`LogWriter::run_remote`].
     #[must_use]
     pub fn with_remote_copy(mut self) -> Self {

@@ -1,8 +1,8 @@
-//! Sealing: when the group that is being filled is closed, and who closes it.
+//! Sealing: the time at which the group that is being filled is closed, and the thread that closes it.
 //!
-//! A group is closed when it is full; when somebody waits for it and the disk is free; when the disk becomes
-//! free; with the TPK paper's parameters, by its count or its time; and without threads, when it holds as much
-//! as may be left unwritten.
+//! A group is closed when it is full; when a caller waits for it and the disk is free; when the disk becomes free;
+//! with the TPK paper's parameters, by its count or its time; and without threads, when it holds as much as may be
+//! left unwritten.
 
 use super::LogWriter;
 use crate::drive::Drive;
@@ -119,7 +119,7 @@ impl LogWriter {
             && self.watched.turned_away.swap(false, Ordering::Relaxed)
     }
 
-    /// Says that the group being filled got its first transaction, or was sealed.
+    /// Notes that the group being filled got its first transaction, or was sealed.
     fn set_filling(&self, filling: bool) {
         self.watched.filling.store(filling, Ordering::SeqCst);
         if let GroupPolicy::Fixed { .. } = self.policy {
@@ -132,7 +132,7 @@ impl LogWriter {
         }
     }
 
-    /// Looks, after letting go of the pen, whether the disk became free meanwhile.
+    /// Looks, after releasing the pen, if the disk became free meanwhile.
     #[inline]
     pub(crate) fn look_for_group(&self) {
         if !self.process.is_current() {

@@ -20,7 +20,7 @@ impl LogWriter {
                     continue;
                 }
             }
-            // If a group is filling and the pen is taken, its holder looks when it lets go.
+            // If a group is filling and the pen is taken, its holder looks when it releases the pen.
             if self.idle() {
                 // Another logging thread may sleep since it saw a group filling, and a signal wakes one of them.
                 self.look_for_end();

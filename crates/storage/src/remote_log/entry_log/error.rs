@@ -43,7 +43,7 @@ pub enum EntryLogError {
     InUse {
         /// The file that is locked.
         file: String,
-        /// The processes that hold it, as far as the system says.
+        /// The processes that hold it, as far as the system shows them.
         holders: Vec<u32>,
     },
     /// The directory has a log of something else.
@@ -51,7 +51,7 @@ pub enum EntryLogError {
         "{file} is no part of a log of entries: give a directory that is empty, or has such a log"
     )]
     Foreign {
-        /// A file that is there.
+        /// An existing file.
         file: String,
     },
     /// The directory is used otherwise.
@@ -82,7 +82,7 @@ pub enum EntryLogError {
         group: u64,
         /// The number of the next group that was recorded.
         recorded: u64,
-        /// The file that says so.
+        /// The file with that statement.
         described: String,
     },
 }
