@@ -84,7 +84,7 @@ impl Run {
         }
     }
 
-    /// The largest sphere that there is.
+    /// The size of the largest sphere.
     fn largest(&self) -> usize {
         self.spheres.largest().map_or(0, |sphere| sphere.pages)
     }
@@ -252,7 +252,7 @@ fn curve(text: &mut String, colour: &str, name: &str, points: impl Iterator<Item
     );
 }
 
-/// The largest sphere over what was completed, with and without a bound.
+/// The largest sphere over the completed subtransactions, with and without a bound.
 fn svg(options: &Options, rows: &[Row]) -> String {
     const WIDTH: f64 = 640.0;
     const HEIGHT: f64 = 360.0;

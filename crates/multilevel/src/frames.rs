@@ -1,6 +1,6 @@
 //! The pages in memory, shared by the threads that run subtransactions.
 //!
-//! Borrowing cannot say who may touch which page here; locks do. All `unsafe` of the crate is in this
+//! The compiler cannot check here which thread may touch which page; locks do. All `unsafe` of the crate is in this
 //! module and where it is called, and each call argues by one of these rights:
 //!
 //! - **Reader.** The caller holds a page lock on the page, shared or exclusive, for as long as the reference lives. No
@@ -114,7 +114,7 @@ impl Frames {
         self.befores.lock().entry(page.0).or_insert(before);
     }
 
-    /// With a single level: these pages, locked exclusively still, are what is committed.
+    /// With a single level: the present content of these pages, locked exclusively still, is committed.
     pub fn forget_befores(&self, pages: impl IntoIterator<Item = PageId>) {
         let mut befores = self.befores.lock();
         for page in pages {
@@ -133,7 +133,7 @@ impl Frames {
     ) -> Result<Box<Page>, E> {
         let befores = self.befores.lock();
         match befores.get(&page.0) {
-            // A transaction that ended since kept a copy, and it is that of another one that is there now.
+            // A transaction that ended since kept a copy; the present before-image is another one's.
             Some(before) if !snapshot.has_copy(page) => Ok(before.clone()),
             _ => read(),
         }

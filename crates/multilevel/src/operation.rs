@@ -1,6 +1,6 @@
-//! Operations on objects: what a user of multi-level transactions defines.
+//! Operations on objects, which a user of multi-level transactions defines.
 //!
-//! An operation is a value. It says which objects it locks and in which modes (L1), does its work on pages, and, from
+//! An operation is a value. It names the objects that it locks and their modes (L1), does its work on pages, and, from
 //! its result, names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the database
 //! until the transaction has ended, and executed after a crash by a program that only knows its name and its bytes.
 //!
@@ -59,7 +59,7 @@ pub trait Operation {
     /// Its result.
     type Output;
 
-    /// Why it may fail. It is undone then, alone; its transaction goes on.
+    /// The error of a failure. The operation is undone then, alone; its transaction goes on.
     type Error: From<Stop> + Error + Send + Sync + 'static;
 
     /// Asks for the locks that are known before it begins. They are granted before
@@ -105,7 +105,7 @@ pub trait Recorded: Operation + Sized {
     /// [`NAME_BYTES_MAX`] bytes.
     const NAME: &str;
 
-    /// Appends what it takes to make it again; at most [`INVERSE_BYTES_MAX`] bytes.
+    /// Appends the bytes that it takes to make it again; at most [`INVERSE_BYTES_MAX`].
     fn encode(&self, into: &mut Vec<u8>);
 
     /// Makes it again; `None` if the bytes are not of such an operation.

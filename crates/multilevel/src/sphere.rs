@@ -16,7 +16,7 @@
 //! # Invariants
 //!
 //! - Every subtransaction is in exactly one sphere, from its end until it is taken. A sphere is taken
-//!   whole, so nothing that remains refers to what was taken.
+//! whole, so nothing that remains refers to a taken one.
 //! - A page is *dirty* while an unwritten subtransaction has modified it. All unwritten
 //!   subtransactions that modified one page are in one sphere: pages of different spheres are
 //!   disjoint. Hence each page has one entry, made by the first that modified it since it was last
@@ -25,7 +25,7 @@
 //!   and that is exact. It kept them locked from its first read, so a modifying one that is complete now
 //!   was complete before that read. If that one has been written meanwhile, it is before this one in the
 //!   log anyway.
-//! - Memory is bounded by what is unwritten; a taken subtransaction costs nothing more.
+//! - Memory is bounded by the unwritten subtransactions; a taken one costs nothing more.
 //!
 //! # Frozen while being written
 //!
@@ -39,8 +39,8 @@
 //!
 //! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on
 //! its view of an unwritten subtransaction of another running transaction, since its L1 locks admit only
-//! operations that commute with it. (It does matter what an *update* subtransaction only read: it may have
-//! found there, for instance after a split, where to write.)
+//! operations that commute with it. (The reads of an *update* subtransaction do matter: they may have shown it, for
+//! instance after a split, where to write.)
 //!
 //! # Compensations
 //!
@@ -84,10 +84,10 @@ pub struct Completed {
 /// Spheres taken out to be written, as one atomic unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken<S> {
-    /// The pages, each once, ascending. Of a page on which a subtransaction is at work now, what
-    /// belongs in the log is the before-image of that one.
+    /// The pages, each once, ascending. For a page on which a subtransaction is at work now, the log gets the
+    /// before-image of that one.
     pub pages: Vec<PageId>,
-    /// The subtransactions in the order of their ends, with what was kept of each.
+    /// The subtransactions in the order of their ends, with the data kept of each.
     pub subtransactions: Vec<(SubtransactionNumber, S)>,
 }
 
@@ -173,7 +173,7 @@ struct Node<S> {
 pub struct Spheres<S> {
     nodes: Vec<Node<S>>,
     free: Vec<u32>,
-    /// Of each dirty page the slot of the subtransaction that has it in `first_modified`.
+    /// The slot of the subtransaction that has the dirty page in `first_modified`.
     dirty: IntegerMap<u64, u32>,
     spheres: usize,
     statistics: Statistics,
@@ -186,7 +186,7 @@ impl<S> Default for Spheres<S> {
 }
 
 impl<S> Spheres<S> {
-    /// None yet.
+    /// Spheres without a subtransaction.
     pub fn new() -> Self {
         Spheres {
             nodes: Vec::new(),

@@ -1,4 +1,4 @@
-//! The strategies: when locks on pages are given back, and when what was done reaches the log.
+//! The strategies: the release of locks on pages, and the time at which changes reach the log.
 //!
 //! ```text
 //!                          page locks until    in the log            forced
@@ -10,8 +10,8 @@
 //!   OrderedLog             EOS                 a unit at each EOS    the log up to here, at EOT
 //! ```
 //!
-//! EOS is the end of a subtransaction, EOT that of a transaction. A *unit* is what the log keeps whole
-//! or not at all: redo records, undo entries and the ends of transactions together.
+//! EOS is the end of a subtransaction, EOT that of a transaction. The log keeps a *unit* whole or not at all: redo
+//! records, undo entries and the ends of transactions together.
 //!
 //! Each strategy's own part is a module, behind one trait, `Protocol`: `single_level`, `forced`, `spheres`, `ordered`.
 //! A transaction calls its protocol at four moments: before the first change of a page, at the end of an operation, at
@@ -101,8 +101,7 @@ pub enum PageLog {
     ByteRanges,
 }
 
-/// When a committing transaction gives back its locks on objects (and, in
-/// [`Strategy::SingleLevel`], on pages).
+/// The time when a committing transaction releases its locks on objects (and, in [`Strategy::SingleLevel`], on pages).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Release {
     /// When its end is in the log, before that is durable. A transaction that then reads its writes is behind it in the

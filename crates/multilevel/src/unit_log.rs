@@ -256,7 +256,7 @@ impl<'p> UnitLog<'p> {
         log.transaction_ended()
     }
 
-    /// Cuts off what was appended of the unit.
+    /// Cuts off the appended part of the unit.
     pub fn abort_unit(&mut self) {
         self.0.appending().builder().abort_transaction();
     }
@@ -389,8 +389,8 @@ impl<'p> UnitLog<'p> {
     }
 
     /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages. Returns its sequence
-    /// number and group. The memory that the transaction's end needs is there then (I14): the chain of its slot has
-    /// room to cancel all entries, and the pages are reserved.
+    /// number and group. The memory that the transaction's end needs is reserved then (I14): the chain of its slot has
+    /// room to cancel all entries, and so are the pages.
     pub fn end_of_subtransaction(
         &mut self,
         transaction: u64,
@@ -408,7 +408,7 @@ impl<'p> UnitLog<'p> {
             self.spare_places(needed)?;
         }
         self.check_reserve(inverse_pages)?;
-        // Last: what was noted before may have filled a group.
+        // Last: the entries before may have filled a group.
         self.admit()?;
         self.reserve.take(transaction, inverse_pages);
         let pages = self.append_changes(changed);

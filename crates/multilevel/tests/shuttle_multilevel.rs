@@ -231,8 +231,8 @@ fn shuttle_cycles_over_pages_and_over_objects_end() {
     });
 }
 
-/// Bounded cells never leave their bounds (the operation asserts it), whichever transactions abort;
-/// what is refused is refused because it could not be admitted in any outcome.
+/// Bounded cells never leave their bounds (the operation asserts it), in every outcome. A refused change could not be
+/// admitted in any outcome.
 #[test]
 fn shuttle_a_bounded_cell_never_leaves_its_bounds() {
     everywhere(40, |way| {
@@ -323,9 +323,8 @@ fn shuttle_siblings_share_pages_and_end_together() {
     });
 }
 
-/// Spheres are written by commits of others while an operation is half done on their pages, and while
-/// a transaction in them aborts. After a crash at the moment of the first commit, too, what is there is
-/// whole.
+/// Spheres are written by commits of others while an operation is half done on their pages, and while a transaction in
+/// them aborts. After a crash at the moment of the first commit, too, the content is whole.
 #[test]
 fn shuttle_spheres_are_written_while_others_work_on_their_pages() {
     for strategy in [

@@ -18,7 +18,7 @@ pub(crate) enum Ended {
     Well(Done),
     /// It did nothing; the error as text.
     Failed(String),
-    /// It did nothing; what it has to wait for.
+    /// It did nothing; the lock that it has to wait for.
     Waits(String),
 }
 
@@ -102,7 +102,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Executes an inverse as a compensation, which gets what it asks for.
+    /// Executes an inverse as a compensation, which gets all its requests.
     ///
     /// # Errors
     /// The operation's.

@@ -153,7 +153,7 @@ impl UndoArea {
     /// Takes a slot into use.
     ///
     /// # Panics
-    /// If there is none: see [`UndoArea::needed_places`].
+    /// If no slot is free: see [`UndoArea::needed_places`].
     pub fn acquire(&mut self, begin: u64, write: &mut impl WriteBytes) -> SlotNumber {
         let place = self.spare.pop().expect("room was made");
         let number = self.unused.pop().unwrap_or_else(|| {
@@ -227,7 +227,7 @@ impl UndoArea {
     }
 }
 
-/// Writes the first word of a slot's page, and that no page follows, unless that is there.
+/// Writes the first word of a slot's page, and that no page follows, unless it is written already.
 fn begin_page(
     places: &[PageId],
     linked: &mut [bool],

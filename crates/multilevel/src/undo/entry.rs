@@ -68,8 +68,8 @@ impl<T: AsRef<[u8]>> Entry<T> {
 /// Entries, and where the next one goes.
 type Decoded = (Vec<Entry<Vec<u8>>>, usize);
 
-/// Reads a slot's entries. `stream` is the content of its pages after their heads. Returns them and
-/// where the next one goes, or the offset in the stream and what is wrong there.
+/// Reads a slot's entries. `stream` is the content of its pages after their heads. Returns them and the place of the
+/// next one, or the offset in the stream and the reason of the damage.
 pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &'static str)> {
     let mut entries = Vec::new();
     let mut at = 0;

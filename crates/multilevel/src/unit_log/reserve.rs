@@ -8,7 +8,7 @@
 //!
 //! A little more is barred from all operations, so that something can still be deleted in a full database.
 //!
-//! Invariant (I14): the pages that there are and those that are reserved are no more than the limit.
+//! Invariant (I14): the existing pages and the reserved ones are no more than the limit.
 
 use super::UnitLog;
 use crate::error::DatabaseError;
@@ -33,7 +33,7 @@ pub(crate) enum Growth {
 }
 
 impl Growth {
-    /// As what a unit of it is admitted to the log.
+    /// The admission of a unit of it to the log.
     pub fn admission(self) -> Admission {
         match self {
             Growth::OfWork => Admission::Work,
@@ -79,8 +79,8 @@ impl PageReserve {
         }
     }
 
-    /// The database has so many pages more, and is beyond what work may have. The pages of an inverse were reserved for
-    /// it. Otherwise other undoing transactions would find less than is theirs until it has ended.
+    /// The database has so many pages more, and is beyond the limit of ordinary work. The pages of an inverse were
+    /// reserved for it. Otherwise other undoing transactions would find fewer than their own until it has ended.
     pub fn grown(&mut self, growth: Growth, pages: u64) {
         if let Growth::OfInverse(transaction) = growth
             && let Some(of) = self.of.get_mut(&transaction)

@@ -208,7 +208,7 @@ fn names_and_sizes_of_areas() {
     pages.expect("what was refused has left nothing behind");
 }
 
-/// Whatever a test does to pages.
+/// A test's own work on pages.
 struct Does<F>(F);
 
 impl<F: Fn(&mut dyn Pages) -> Result<(), Stop>> Operation for Does<F> {

@@ -76,7 +76,7 @@ fn key(group: u64, n: u64) -> Vec<u8> {
     format!("{group:02}-{n:02}").into_bytes()
 }
 
-/// Behind the keys of a group, so that what locks the gap behind one locks nothing of another group.
+/// Behind the keys of a group, so that a lock of the gap behind one locks nothing of another group.
 fn fence(group: u64) -> Vec<u8> {
     format!("{group:02}~").into_bytes()
 }
@@ -177,8 +177,7 @@ impl Opened {
 }
 
 impl Opened {
-    /// The output, or `None` if the store is full, and the error says so and what to do, or if the
-    /// machine has crashed.
+    /// The output; `None` if the machine has crashed, or the store is full and the error names that and the remedy.
     fn full<T, E: Error>(&self, outcome: Result<T, CallError<E>>) -> Option<T> {
         match outcome {
             Ok(output) => Some(output),
@@ -298,7 +297,7 @@ fn i14_no_end_fails_in_a_full_store_and_it_opens_and_goes_on_under_the_same_limi
             .open(&disk)
             .unwrap_or_else(|error| panic!("{setup:?}: {error}"));
         assert_eq!(opened.contents(), committed, "{setup:?}");
-        // Whatever fills it, one thing after another can be deleted, and then there is room again.
+        // After it was filled in any way, one entry after another can be deleted, and then there is room again.
         for key in committed.index.keys() {
             let delete = opened.index.delete(key);
             let deleted: Result<_, CallError<_>> = opened.database.run(|tx| tx.call(&delete));
@@ -329,7 +328,7 @@ fn i14_a_store_that_was_filled_takes_a_transaction_again_when_all_were_aborted()
         let Opened {
             database, records, ..
         } = &Setup { way, pages, seed }.open(&disk).unwrap();
-        // Areas take whatever is left to work.
+        // Areas take all the room that is left to work.
         let areas = (0..pages).map_while(|n| database.area(&format!("filling {n}"), 8).ok());
         let areas = areas.count();
         assert!(areas > 3, "{way:?}");

@@ -160,8 +160,8 @@ fn a_refused_change_of_a_quantity_is_no_promise() {
     assert!(found.to_string().contains("→ failed"), "{found}");
 }
 
-/// A switch that says which of two objects protects the value: each pair of operations goes together,
-/// but a reader, the switch and a writer do not.
+/// A switch that selects which of two objects protects the value. Each pair of operations is compatible, but a reader,
+/// the switch and a writer are not.
 #[derive(Debug)]
 enum Switched {
     Read,

@@ -284,7 +284,7 @@ fn live(way: Way, disk: &SimulatedDisk, seed: u64, expected: &mut Expected) -> O
     Some(())
 }
 
-/// Opens what a crash left and compares. Returns how many operations were undone.
+/// Opens the database after a crash and compares. Returns the number of operations that were undone.
 fn judge(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) -> u64 {
     let (database, index) = open(way, disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = database

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Plain pages that note what is done with them.
+/// Plain pages that note the calls.
 struct Watched {
     pages: PlainPages,
     shared: RefCell<BTreeSet<PageId>>,
@@ -235,7 +235,7 @@ fn use_all(pages: &PlainPages, index: OrderedIndex) -> usize {
     damages
 }
 
-/// A page, an offset in it, and what is there instead.
+/// A page, an offset in it, and the byte to put there.
 fn byte_below(offset: usize) -> impl Strategy<Value = (prop::sample::Index, usize, u8)> {
     (any::<prop::sample::Index>(), 0..offset, any::<u8>())
 }

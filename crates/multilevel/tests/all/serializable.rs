@@ -225,7 +225,7 @@ fn read_all(database: &Database, area: Area, process: u64, at: &Recorder) -> Eve
     events
 }
 
-/// Judges a history, with what is there at its end, and what is there after a restart.
+/// Judges a history, with the content at its end and after a restart.
 fn judge_with_ends(
     mut all: Vec<Events>,
     (way, lists): (Way, bool),
@@ -298,7 +298,7 @@ impl Model {
     }
 }
 
-/// Several open transactions driven by one thread, step by step, as the seed says.
+/// Several open transactions driven by one thread, step by step, by a seed.
 fn interleaved(way: Way, lists: bool, seed: u64) -> adya::Report {
     let disk = SimulatedDisk::new(1, Faults::default());
     let (database, area) = open(way, &disk);
@@ -429,7 +429,7 @@ impl<'d> Pair<'d> {
 
 use Act::{Append, Read};
 
-/// An anomaly: what each of the two plans, and how they come in between each other.
+/// An anomaly: the plans of the two transactions, and their interleaving.
 struct Anomaly {
     name: &'static str,
     plans: [&'static [(u64, Act)]; 2],
@@ -505,9 +505,9 @@ fn operations_that_leave_out_their_locks_are_found() {
     }
 }
 
-/// The same interleavings by operations that ask for their locks: there is always somebody who would
-/// have to wait, so that they cannot come about. In one thread that would be for ever; the transaction
-/// that would wait is run by another and found to wait.
+/// The same interleavings by operations that ask for their locks: one of them would always have to wait, so they
+/// cannot come about. In one thread that would be for ever. So the transaction that would wait is run by another
+/// thread and found to wait.
 #[test]
 fn with_their_locks_they_wait_for_each_other() {
     let release = Release::Appended;

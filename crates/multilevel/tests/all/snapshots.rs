@@ -315,7 +315,7 @@ impl Operation for Slow<'_> {
     }
 }
 
-/// Reads what it changes.
+/// Reads the page that it changes.
 struct Both(Area);
 
 impl Operation for Both {

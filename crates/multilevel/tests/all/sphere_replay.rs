@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Which rule is broken on purpose.
+/// The rule that is broken on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planted {
     Nothing,
@@ -53,7 +53,7 @@ enum Planted {
     OwnPagesOnly,
 }
 
-/// A subtransaction: what it has done so far, and with what in mind.
+/// A subtransaction: its accesses so far, and the values that it has read.
 #[derive(Clone, Debug, Default)]
 struct Subtransaction {
     state: u64,
@@ -67,7 +67,7 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Subtransaction {
-    /// Reads a page, and writes to it what it makes of all that it has read.
+    /// Reads a page, and writes to it a value computed from all that it has read.
     fn access(&mut self, contents: &mut Contents, page: usize, write: bool) {
         self.accesses.push((page, write));
         self.state = mix(self.state, contents[page]);
@@ -83,7 +83,7 @@ impl Subtransaction {
 #[derive(Clone, Debug)]
 struct Unit {
     images: Vec<(usize, u64)>,
-    /// Which subtransactions it carries.
+    /// The subtransactions that it carries.
     carries: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ struct Run {
     contents: Contents,
     running: [Subtransaction; RUNNING],
     started: u64,
-    /// By the order of their ends: with what state they began, and what they did.
+    /// In the order of their ends: their initial state, and their accesses.
     ended: Vec<(u64, Vec<(usize, bool)>)>,
     first_state: [u64; RUNNING],
     numbers: Vec<sardonyx_multilevel::sphere::SubtransactionNumber>,
@@ -212,7 +212,7 @@ impl Run {
         }
     }
 
-    /// Every prefix of the log, against running what is in it again.
+    /// Compares every prefix of the log with running its subtransactions again.
     fn check(&self) -> Result<(), String> {
         let mut recovered: Contents = [0; PAGES];
         let mut present: BTreeSet<usize> = BTreeSet::new();

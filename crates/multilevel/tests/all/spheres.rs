@@ -3,7 +3,7 @@
 //!
 //! The subtransactions of a case overlap in time: they read and write pages as page locks admit, and
 //! the model remembers when. So it is also tested that the pages named at the end of a subtransaction
-//! tell which it read after the end of another.
+//! show which it read after the end of another.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A subtransaction in the model.
 #[derive(Clone, Debug, Default)]
 struct Subtransaction {
-    /// When it last read each page.
+    /// The time of its last read of each page.
     read: BTreeMap<u64, usize>,
     modified: BTreeSet<u64>,
     joined: Vec<usize>,

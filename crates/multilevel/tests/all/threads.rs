@@ -369,8 +369,8 @@ fn a_call_within_an_operation_is_refused_and_does_not_hang() {
     }
 }
 
-/// A transaction that is chosen to end a deadlock says so, refuses everything else, and can only be
-/// aborted; run again with its age it is not chosen again for ever.
+/// A transaction that is chosen to end a deadlock returns that, refuses everything else, and can only be aborted. Run
+/// again with its age it is not chosen again for ever.
 #[test]
 fn a_deadlock_of_objects_has_one_victim_and_it_is_the_younger() {
     for strategy in STRATEGIES {

@@ -131,8 +131,8 @@ pub fn small() -> StorageOptions {
         identity: Some(7),
         log_bytes_max: 8 << 20,
         log_bytes_prepared: 2 << 20,
-        // Whole from the start, and closed without a checkpoint: how a small log grows, and what a close
-        // does, is explored elsewhere, and here each step of the disk costs thousands of runs.
+        // Whole from the start, and closed without a checkpoint: the growth of a small log, and the effects of a
+        // close, are explored elsewhere. Here each step of the disk costs thousands of runs.
         log_bytes_first: 1 << 20,
         closing_checkpoint: std::time::Duration::ZERO,
         memory_bytes_max: 64 << 20,

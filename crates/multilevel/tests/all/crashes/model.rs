@@ -167,7 +167,7 @@ fn differences(expected: &BTreeMap<Place, Sum>, found: &BTreeMap<Place, Sum>) ->
     places.into_iter().filter(differ).collect()
 }
 
-/// Which powers are in a sum, and how often if not once.
+/// The powers in a sum, and their counts if not once.
 fn digits(sum: &Sum) -> String {
     let mut text = String::new();
     for (lane, &value) in sum.iter().enumerate() {

@@ -12,7 +12,7 @@ use sardonyx_multilevel::{
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// A record is several numbers, so that there are enough powers of ten.
+/// A record is several numbers, for enough powers of ten.
 pub const LANES: usize = 4;
 /// Powers of ten in a number: the largest sum, 2 · 10³⁷, fits in it twice.
 pub const POWERS_IN_LANE: u16 = 37;
@@ -51,7 +51,7 @@ const ADD: Mode = Mode(0);
 static RECORDS: LockSpace = LockSpace::new("records", &[&[true]]);
 const USE: Mode = Mode(0);
 const CHANGE: Mode = Mode(1);
-/// Entries of the directory: uses commute with each other, and with moving what they lead to.
+/// Entries of the directory: uses commute with each other, and with moving their record.
 static ENTRIES: LockSpace = LockSpace::new("entries", &[&[true, false], &[false, false]]);
 /// Stacks: nothing commutes.
 static STACKS: LockSpace = LockSpace::new("stacks", &[&[false]]);
@@ -86,7 +86,7 @@ pub fn meanwhile(power: u16, sign: i8, does: Meanwhile) {
     MEANWHILE.with_borrow_mut(|all| all.insert((power, sign), does));
 }
 
-/// Forgets what has not happened.
+/// Forgets the actions that have not happened.
 pub fn forget_meanwhile() {
     MEANWHILE.with_borrow_mut(BTreeMap::clear);
 }
@@ -351,8 +351,8 @@ impl Recorded for AddThrough {
     }
 }
 
-/// Moves the record that an entry leads to, as a split moves what is in an index: it commutes with
-/// everything at L1, and nothing has to undo it.
+/// Moves the record that an entry leads to, as a split moves the entries of an index: it commutes with everything at
+/// L1, and nothing has to undo it.
 #[derive(Clone, Debug)]
 pub struct Relocate {
     pub directory: Area,

@@ -1,9 +1,9 @@
-//! Schedules: what transactions do, one step after another, on one thread.
+//! Schedules: the steps of transactions, one after another, on one thread.
 //!
-//! A step that would have to wait for another transaction is left out, so that a schedule never
-//! stops: [`Life`] keeps account of who has what. What a second thread does while a subtransaction is
-//! at work is a step too ([`Step::During`]): then a real thread runs the inner steps, and the
-//! operation waits for it in its middle. So every schedule is the same each time (I11).
+//! A step that would have to wait for another transaction is left out, so that a schedule never stops: [`Life`] keeps
+//! account of all locks. The work of a second thread while a subtransaction is at work is a step too
+//! ([`Step::During`]). Then a real thread runs the inner steps, and the operation waits for it in its middle. So every
+//! schedule is the same each time (I11).
 
 use super::model::{Effect, Model, Number};
 use super::operations::{
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The interval at which a thread that waits in an operation checks if the engine has stopped.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Which transaction of a schedule.
+/// The number of a transaction of a schedule.
 pub type Who = u8;
 
 /// A step of a schedule.
@@ -107,7 +107,7 @@ impl Thing {
     }
 }
 
-/// Why a schedule does not go on: the engine does not.
+/// The reason why a schedule does not go on: the engine has stopped.
 #[derive(Debug)]
 pub struct Stopped(pub String);
 
@@ -116,8 +116,7 @@ struct Running<'d> {
     transaction: Arc<Transaction<'d>>,
     /// The things that it has locked until its end.
     has: BTreeMap<Thing, bool>,
-    /// Of each of its operations the power, if it adds one, and the pages, which its compensation
-    /// will touch again.
+    /// For each of its operations the power, if it adds one, and the pages, which its compensation will touch again.
     operations: Vec<(Option<u16>, Vec<Thing>)>,
 }
 
@@ -367,8 +366,7 @@ impl<'d> Life<'d> {
         Ok(())
     }
 
-    /// The power and the sign of an operation in whose middle something else happens, and what it
-    /// has locked then.
+    /// The power and the sign of an operation in whose middle something else happens, and the locks that it has then.
     fn middle_of(&self, outer: &Step, nth: usize) -> Option<(u16, i8, BTreeSet<Thing>)> {
         let Abort(who) = outer else {
             let pages = outer.wants().into_iter().map(|(thing, _)| thing);

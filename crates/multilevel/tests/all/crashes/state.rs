@@ -4,7 +4,7 @@ use super::operations::{Failure, Place, RECORD_BYTES, Sum, entry, read_sum};
 use sardonyx_multilevel::{Area, Operation, PAGE_SIZE, Pages, Stop};
 use std::collections::BTreeMap;
 
-/// Everything that there is.
+/// The whole content.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     /// Records that are not zero.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Setup {
     pub strategy: Strategy,
     pub page_log: PageLog,
-    /// Decides what a crash loses and tears.
+    /// Decides which bytes a crash loses and tears.
     pub seed: u64,
 }
 
@@ -145,8 +145,8 @@ impl World {
         Ok(Lived { undone, left_out })
     }
 
-    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself.
-    /// Then the error is the first failure, and how many transactions were acknowledged after it.
+    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself. Then the error is
+    /// the first failure, and the number of transactions that were acknowledged after it.
     pub fn live_on(&mut self, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
         let opened = self.setup.open(&self.disk).map_err(from);
         let database = opened.map_err(|stopped| (stopped, 0))?;
@@ -173,10 +173,10 @@ impl World {
         self.disk = self.disk.next_process(faults);
     }
 
-    /// Compares what is there with the model, goes on, and does it again after a power cut.
+    /// Compares the content with the model, goes on, and does it again after a power cut.
     ///
     /// # Panics
-    /// If something is not as it should be.
+    /// If the content differs.
     pub fn goes_on_until_a_cut(&mut self, what: &str) {
         if let Err(error) = self.check() {
             panic!("{what}, the next process: {error}");
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Opens the database and compares what is there with the model.
+    /// Opens the database and compares its content with the model.
     pub fn check(&mut self) -> Result<Undone, String> {
         let database = self
             .setup

@@ -24,7 +24,7 @@ pub enum Error {
     NoInverse,
     /// The inverse is a before-image.
     Image,
-    /// The inverse locks what the operation did not, declared or when it runs.
+    /// The inverse locks an object that the operation did not, declared or when it runs.
     InverseDeclares,
     InverseLocks,
     /// The inverse fails.

@@ -57,7 +57,7 @@ fn all_histories(world: &World, schedule: &[u8], keys: u8, depth: usize) -> Opti
     };
     for action in of(keys, depth as u8 + 1) {
         let mut world = world.clone();
-        // One who has to wait does nothing here: a shorter schedule has that history.
+        // A transaction that has to wait does nothing here: a shorter schedule has that history.
         if world.act(transaction, action) {
             let wrong = all_histories(&world, schedule, keys, depth + 1);
             if wrong.is_some() {
@@ -191,7 +191,7 @@ fn keys_that_stand_for_one_object_by_chance_cost_waits_only() {
 fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wait() {
     let initial = Model::from([(1, 100), (9, 100)]);
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
-    // Into one gap, above and below what others have inserted and not committed.
+    // Into one gap, above and below uncommitted insertions of others.
     for (transaction, key) in [
         (1, 5),
         (2, 4),

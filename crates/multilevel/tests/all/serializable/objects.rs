@@ -26,14 +26,14 @@ pub enum Act {
     Write(u64),
 }
 
-/// When it asks for its locks.
+/// The time when it asks for its locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locking {
     /// Before it begins.
     Before,
     /// While it runs.
     Within,
-    /// Never: what no operation may do.
+    /// Never: no real operation may do that.
     LeftOut,
 }
 
@@ -70,7 +70,7 @@ fn elements(pages: &dyn Pages, area: Area, key: u64) -> Result<Vec<u64>, Stop> {
     Ok((1..=word(0) as usize).map(word).collect())
 }
 
-/// Makes an object hold these; only what differs is written.
+/// Sets the content of an object; only the differing bytes are written.
 fn set(pages: &mut dyn Pages, area: Area, key: u64, to: &[u64]) -> Result<(), Stop> {
     let (page, at) = place(pages, area, key)?;
     if let Some(last) = to.last() {
@@ -132,7 +132,7 @@ impl Operation for Step {
     }
 }
 
-/// Makes objects hold what they held.
+/// Restores the content of objects.
 pub struct Restore {
     area: Area,
     objects: Vec<(u64, Vec<u64>)>,

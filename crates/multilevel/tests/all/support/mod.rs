@@ -13,7 +13,7 @@ use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::sync::Arc;
 
-/// Reading excludes whatever changes; adding goes with adding.
+/// Reading excludes all changes; adding is compatible with adding.
 pub const READ: Mode = Mode(0);
 pub const ADD: Mode = Mode(1);
 pub const WRITE: Mode = Mode(2);
@@ -138,7 +138,7 @@ impl Recorded for Add {
     }
 }
 
-/// Overwrites a cell. Gives back what stood there.
+/// Overwrites a cell. Returns its former content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Put {
     pub area: Area,
@@ -186,7 +186,7 @@ impl Recorded for Put {
     }
 }
 
-/// Adds to a cell that must stay within bounds whichever transactions commit.
+/// Adds to a cell that must stay within bounds in every outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounded {
     pub area: Area,
@@ -344,7 +344,7 @@ pub fn small() -> StorageOptions {
 /// A closure's error in [`Database::run`].
 pub type Called<T> = Result<T, CallError<Stop>>;
 
-/// Why a transaction that was ended on purpose did.
+/// The reason why a transaction was ended on purpose.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
     #[error(transparent)]
