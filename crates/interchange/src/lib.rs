@@ -52,7 +52,7 @@
 //! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls. A value of a wider
 //! type that does not fit the column is a bad row.
 //!
-//! Invariant: what was written is read as the same values. A row that is not understood is a [`BadRow`], and the
+//! Invariant: written rows are read as the same values. A row that is not understood is a [`BadRow`], and the
 //! next one is read; damage of a file of columns ends its reading with an error. Memory does not grow with the
 //! file.
 //!
@@ -133,7 +133,7 @@ impl Format {
         (self == Format::Tsv).then_some(b'\t')
     }
 
-    /// The format that a file's name says by its ending.
+    /// The format of a file, by the ending of its name.
     pub fn of_path(path: &Path) -> Option<Self> {
         Self::named(path.extension()?.to_str()?)
     }

@@ -1,4 +1,4 @@
-//! Records of CSV as RFC 4180 says, split into fields that know whether they were quoted: that tells an empty text from
+//! Records of CSV by RFC 4180, split into fields that know if they were quoted: that distinguishes an empty text from
 //! a null.
 //!
 //! A quote opens a field at its beginning only. A record that is malformed over more than one line ends with its first

@@ -74,7 +74,7 @@ fn main() {
     });
 }
 
-/// Measures what `body` takes for one object.
+/// Measures the time of `body` for one object.
 fn measure(name: &str, mut body: impl FnMut(u64)) {
     let mut batches: Vec<f64> = Vec::with_capacity(BATCHES);
     for batch in 0..BATCHES as u64 {

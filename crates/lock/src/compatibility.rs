@@ -1,11 +1,11 @@
 //! The compatible locks: lock modes and the matrix over them.
 //!
-//! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix
-//! says, for a mode held by one owner and a mode requested by another, whether both may hold. It
-//! need not be symmetric: an update lock may be given beside readers and yet admit no new reader.
+//! A mode is a number; the matrix of a lock table gives it its meaning. For a mode held by one owner and a mode
+//! requested by another, the matrix decides if both may hold. It need not be symmetric: an update lock may be granted
+//! beside readers and yet admit no new reader.
 //!
-//! One owner may hold several modes of one object at once (it read, and now increments), so what is
-//! held is a set, [`Modes`].
+//! One owner may hold several modes of one object at once (it read, and now increments), so its modes are a set,
+//! [`Modes`].
 
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ impl From<Mode> for Modes {
     }
 }
 
-/// Why a matrix was not taken.
+/// The reason why a matrix was not taken.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum CompatibilityError {

@@ -44,7 +44,7 @@ struct Key {
     secret: Prk,
 }
 
-/// Without what is secret.
+/// Without the secret part.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
@@ -76,11 +76,11 @@ fn derive<const N: usize>(secret: &Prk, what: &[u8]) -> Option<[u8; N]> {
 }
 
 impl Keys {
-    /// Of a file: a line for each key, 64 hexadecimal digits, the one that encrypts first; empty lines and those that begin
-    /// with `#` are left out. (`openssl rand -hex 32` makes one.)
+    /// Reads keys from a file: a line for each key, 64 hexadecimal digits, the one that encrypts first; empty lines
+    /// and those that begin with `#` are left out. (`openssl rand -hex 32` makes one.)
     ///
     /// # Errors
-    /// [`StoreError::Place`], which shows nothing of what is in the file.
+    /// [`StoreError::Place`], which shows nothing of the file's content.
     pub fn of_file(file: &Path) -> Result<Keys, StoreError> {
         let wrong = |reason: String| StoreError::Place {
             place: format!("the file of keys {}", file.display()),
@@ -218,7 +218,8 @@ impl EncryptedLog {
         found: Option<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         match found {
-            // Nothing encrypted is so short: it is left of an entry that was being deleted, and who reads finds it to be none.
+            // Nothing encrypted is so short: it is the rest of an entry that was being deleted, and readers find that
+            // it is none.
             Some(bytes) if bytes.is_empty() => Ok(Some(bytes)),
             found => found
                 .map(|bytes| self.open(&entry(number), bytes))

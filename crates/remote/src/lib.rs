@@ -10,7 +10,8 @@
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
-//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one says which of them count ([`Copies`]) | two hosts or more, each of which may be lost |
+//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one decides which of them count
+//! ([`Copies`]) | two hosts or more, each of which may be lost |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
@@ -33,7 +34,7 @@
 //! A server's `max_payload` (1 MiB by default) limits a message, not an entry: larger entries are stored in parts, and
 //! cost one more round.
 //!
-//! | variable | what it is |
+//! | variable | meaning |
 //! | --- | --- |
 //! | `NATS_CREDS`, `NATS_NKEY` | a file of credentials; a file with an nkey's seed |
 //! | `NATS_USER`, `NATS_PASSWORD`; `NATS_TOKEN` | a user; a token |

@@ -3,7 +3,7 @@
 //!
 //! Some stores take the conditions and ignore them; others are right only without concurrency. With those, two owners
 //! would acknowledge at every takeover. So conditions are tried out one after the other, and then by [`WRITERS`] at
-//! once, [`ROUNDS`] times. That a store wins all rounds proves nothing for good; what fails one is refused.
+//! once, [`ROUNDS`] times. A store that wins all rounds proves nothing for good; one that fails a round is refused.
 
 use sardonyx_storage::remote_log::store::{
     Appended, Register, RegisterVersion, RemoteStore, StoreError, Swapped,
@@ -25,7 +25,7 @@ const FIRST_RACE: u64 = 100;
 /// Probes a log under an unused prefix; the written objects stay.
 ///
 /// # Errors
-/// [`StoreError::Unsuitable`] with what it does wrong; the store's own.
+/// [`StoreError::Unsuitable`] with its fault; the store's own.
 pub fn probe(store: &dyn RemoteStore) -> Result<(), StoreError> {
     one_after_the_other(store)?;
     let mut version = boundary(store)?.1;
@@ -43,7 +43,7 @@ fn unsuitable<T>(store: &dyn RemoteStore, reason: &str) -> Result<T, StoreError>
     })
 }
 
-/// Asks again what has no answer; only for what may be done twice.
+/// Repeats a request without an answer; only for requests that may be done twice.
 fn again<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let mut attempt = 1;
     loop {
@@ -65,7 +65,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.read(1))?.is_some() {
         return unsuitable(store, "an object is there that nobody wrote");
     }
-    // Of a lost answer it is not known whether the first request was done: either way it is there now.
+    // After a lost answer it is not known if the first request was done: either way the entry is there now.
     again(|| store.append_at(1, b"first"))?;
     if again(|| store.append_at(1, b"second"))? != Appended::Conflict {
         return unsuitable(
@@ -162,7 +162,7 @@ fn race_to_create(store: &dyn RemoteStore, number: u64) -> Result<(), StoreError
     judge(store, &answers, found.as_deref())
 }
 
-/// Returns the version that is there afterwards.
+/// Returns the version afterwards.
 fn race_to_replace(
     store: &dyn RemoteStore,
     round: u64,

@@ -28,7 +28,7 @@ record! {
     }
 }
 
-/// Why a transfer did not take place. An error of your own undoes the transaction.
+/// The reason why a transfer did not take place. An error of your own undoes the transaction.
 #[derive(Debug, thiserror::Error)]
 enum Declined {
     #[error("there is no account {0}")]

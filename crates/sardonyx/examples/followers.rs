@@ -137,7 +137,7 @@ fn write(db: &Tables, bank: Bank, threads: u64, time: Duration) -> Result<f64, E
     Ok(done.into_inner() as f64 / started.elapsed().as_secs_f64())
 }
 
-/// A process that follows, and says at its end what it has seen.
+/// A process that follows, and prints its observations at its end.
 struct Reader {
     child: Child,
     stdin: ChildStdin,

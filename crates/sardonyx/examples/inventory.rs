@@ -1,5 +1,5 @@
-//! A warehouse: many threads reserve stock at once, some with weaker durability, tasks await their
-//! tickets, and what a panicking transaction did is undone.
+//! A warehouse: many threads reserve stock at once, some with weaker durability, tasks await their tickets, and the
+//! changes of a panicking transaction are undone.
 //!
 //! ```text
 //! cargo run -p sardonyx --example inventory
@@ -46,8 +46,8 @@ fn main() -> Result<(), Error> {
 
     reserve_from_many_threads(&warehouse, articles)?;
 
-    // A weaker promise for what can be counted again: returns when it has run. It becomes durable
-    // soon after, in order; `flush` waits for that.
+    // A weaker promise for data that can be counted again: returns when it has run. It becomes durable soon after, in
+    // order; `flush` waits for that.
     warehouse
         .transaction()
         .durability(Durability::Deferred)

@@ -56,7 +56,7 @@ impl Bank {
         })
     }
 
-    /// Makes the accounts, where there are none.
+    /// Creates the accounts, if they do not exist.
     fn prepare(&self) -> Result<(), Error> {
         for first in (0..ACCOUNTS).step_by(1000) {
             self.node.run(|tx| {

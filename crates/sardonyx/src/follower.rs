@@ -327,7 +327,7 @@ impl Follower {
     /// it waits.
     pub fn wait_for(&self, position: JournalPosition, patience: Duration) -> Result<(), Error> {
         let wanted = position.group.saturating_add(u64::from(position.row > 0));
-        // None: longer than a clock can say.
+        // None: longer than the clock's range.
         let until = Instant::now().checked_add(patience);
         loop {
             let mut state = self.state()?;

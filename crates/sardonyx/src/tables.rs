@@ -273,8 +273,8 @@ impl Tables {
         Ok(outcomes.pop().expect("one outcome for one request"))
     }
 
-    /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
-    /// clients apart: batches of one lane keep their order. Nested calls: as [`Tables::submit`].
+    /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` identifies a client: batches
+    /// of one lane keep their order. Nested calls: as [`Tables::submit`].
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -380,8 +380,8 @@ impl Tables {
         self.kernel.engine().checkpoint().is_writing()
     }
 
-    /// If checkpoints wait for room on the disk: since when, and for which error. They continue by themselves; until then
-    /// no log is freed.
+    /// The checkpoint that waits for room on the disk, with its begin and its error. It continues by itself; until
+    /// then no log is freed.
     pub fn checkpoint_waiting(&self) -> Option<Waiting> {
         self.kernel.engine().checkpoint().waiting()
     }

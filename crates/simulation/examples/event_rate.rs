@@ -21,7 +21,7 @@ fn exponential(random: &mut Random, mean: f64) -> Span {
     Span::from_seconds(-mean * libm::log(1.0 - random.fraction()))
 }
 
-/// `pending` processes that do nothing but wait, one second on average.
+/// `pending` processes that only wait, one second on average.
 fn hold(pending: u32) -> (Kernel, Time) {
     let kernel = Kernel::new();
     for seed in 0..pending {

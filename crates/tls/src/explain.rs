@@ -16,7 +16,7 @@ pub fn certificate(error: &CertificateError) -> String {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "its certificate is not valid yet: look at the clocks".into()
         }
-        // The second is said of a CA of the same name with another key.
+        // The second is also the error for a CA of the same name with another key.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "its certificate was signed by another CA: give all processes certificates of one".into()
         }
@@ -66,7 +66,7 @@ pub fn error(peer: &str, error: &Error) -> TransportError {
     }
 }
 
-/// Why the other end refuses this process, if that is what its alert says.
+/// The reason why the other end refuses this process, if its alert gives one.
 fn refusal(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {

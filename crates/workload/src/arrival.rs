@@ -58,7 +58,7 @@ pub enum Process {
     },
 }
 
-/// Why an arrival process is not possible.
+/// The reason why an arrival process is not possible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrivalError {
@@ -216,7 +216,7 @@ impl Arrivals {
     }
 }
 
-/// Written so that what is not a number fails, too.
+/// Written so that a NaN fails, too.
 fn check(
     what: &'static str,
     value: f64,

@@ -27,7 +27,7 @@ fn options_at(etcd: &ScriptedEtcd, number: usize) -> EtcdOptions {
     }
 }
 
-/// A register whose view cannot be read, and whose lease is over by its node's clock, when a test says so.
+/// A register whose view cannot be read, and whose lease is over by its node's clock, when a test sets that.
 #[derive(Debug)]
 struct Aged {
     etcd: Etcd,
@@ -96,7 +96,7 @@ fn a_view_is_replaced_by_one_of_two() {
     assert_eq!(two.read().unwrap(), view(1, a));
     assert!(two.swap(Epoch(1), &view(2, b)).unwrap());
     assert_eq!(one.read().unwrap(), view(2, b));
-    // An answer that is lost says nothing; what is read then does.
+    // A lost answer proves nothing; the next read does.
     etcd.lose_answers(1);
     assert!(one.swap(Epoch(2), &view(3, a)).is_err());
     assert_eq!(one.read().unwrap(), view(3, a));
@@ -228,7 +228,7 @@ fn without_etcd_nodes_go_on_as_long_as_their_leases_live() {
     let server = serve(database.path());
     let one = join(&server, Box::new(Etcd::new(options(&etcd))));
     let two = join(&server, Box::new(Etcd::new(options(&etcd))));
-    // The first one learns from etcd that there is a second one: it must know it before etcd is silent.
+    // The first one learns from etcd that there is a second one, before etcd is silent.
     while one.members().len() < 2 {
         std::thread::yield_now();
     }

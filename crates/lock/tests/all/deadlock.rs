@@ -166,7 +166,7 @@ proptest! {
         let requester = requester % (members + 1);
         let asked = |place: usize| (compensations[place], !restarts[place]);
         let least = (0..members).map(asked).min().expect("at least two");
-        // By hand: all of whom the least is asked, the oldest first.
+        // By hand: all that need the mildest outcome, the oldest first.
         let mut eligible: Vec<usize> = (0..members).filter(|p| asked(*p) == least).collect();
         eligible.sort_by_key(|place| (ages[*place], *place));
         let chosen = |rule| {
@@ -184,7 +184,7 @@ proptest! {
     }
 }
 
-/// Waits in a ring, each for the next; `restarts` says whether it helps to restart the nth.
+/// Waits in a ring, each for the next; `restarts` is true if a restart of the nth helps.
 fn ring(ages: &[u64], compensations: &[bool], restarts: &[bool]) -> Vec<Blocked> {
     let wait = |place: usize| {
         let number = place as u64 + 1;

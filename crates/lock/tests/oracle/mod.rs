@@ -37,7 +37,7 @@ pub struct LockTable<K, O> {
 }
 
 impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
-    /// An empty table whose locks are compatible as `matrix` says.
+    /// An empty table with this matrix.
     pub fn new(matrix: Compatibility) -> Self {
         LockTable {
             matrix,
@@ -68,7 +68,7 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         answer
     }
 
-    /// Gives back one lock, held or awaited. Appends to `granted` who holds (more) of `key` now.
+    /// Releases one lock, held or awaited. Appends to `granted` the owners that hold (more) of `key` now.
     pub fn release(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) {
         self.release_in_queue(owner, key, granted);
         self.disown(owner, key);
@@ -81,7 +81,7 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         }
     }
 
-    /// Takes back what the owner awaits of `key`; what it holds stays. Returns whether it waited.
+    /// Cancels the owner's request for `key`; its held modes stay. Returns true if it waited.
     pub fn cancel(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) -> bool {
         let Some(queue) = self.queues.get_mut(&key) else {
             return false;

@@ -12,16 +12,16 @@ use sardonyx_base::hash::IntegerSet;
 
 /// Something in which owners wait for each other.
 pub trait Blockers<O> {
-    /// Calls `visit` with everyone for whom `waiter` waits here, perhaps repeatedly.
+    /// Calls `visit` with all that `waiter` waits for here, perhaps repeatedly.
     fn blockers(&self, waiter: O, visit: &mut dyn FnMut(O));
 }
 
-/// A cycle through `start` over all of `tables`: `start` waits for the second, and so on, and the
-/// last waits for `start`. `None` if there is none.
+/// A cycle through `start` over all of `tables`: `start` waits for the second, and so on, and the last waits for
+/// `start`. `None` if there is no such cycle.
 pub fn cycle<O: Copy + Eq + Hash>(tables: &[&dyn Blockers<O>], start: O) -> Option<Vec<O>> {
     let mut visited = IntegerSet::default();
     let mut path = Vec::new();
-    // Depth in the path and whom to visit there; the last is the next.
+    // Depth in the path and the owner to visit there; the last is the next.
     let mut ahead = vec![(0, start)];
     while let Some((depth, owner)) = ahead.pop() {
         path.truncate(depth);

@@ -1,5 +1,5 @@
-//! Escrow: reservations keep an account between its bounds whatever aborts, and waits for pending changes
-//! are deadlocks exactly if nothing else may end them.
+//! Escrow: reservations keep an account between its bounds with any aborts, and waits for pending changes are
+//! deadlocks exactly if nothing else may end them.
 
 use super::{CHANGE, OBJECTS, Transaction, explore, in_space, run};
 use sardonyx_base::sync::Mutex;

@@ -35,8 +35,8 @@ fn any_program(random: &mut impl Rng, length: usize) -> Program {
     (0..length).map(|_| request(random)).collect()
 }
 
-/// Executes a subtransaction until it is done or its transaction has to abort. If it has to restart
-/// because it waited for an object, it waits for that without pages first, as [`Denied`] says.
+/// Executes a subtransaction until it is done or its transaction has to abort. If it has to restart because it waited
+/// for an object, it waits for that without pages first, as [`Denied`] requires.
 fn subtransaction(
     locks: &Locks,
     transaction: u64,

@@ -17,13 +17,13 @@
 //!
 //! # The rules
 //!
-//! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So the last copy has what all have,
-//!    and the first copy decides between two that create one number. A reader asks the last one and then reads the
-//!    register. If the set is unchanged, the entry that it read was on every copy of the set, and stays.
-//! 2. *A smaller set needs no consent.* Any process, but for a tool that only looks, may leave out a copy that gives no
-//!    answer, if another one answers, never the last one. A process that has not seen it acknowledges only what all copies
-//!    of its larger set have, so also those of the smaller one. A copy that gave no answer counts until the register is
-//!    written.
+//! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So all copies have the last one's
+//! entries, and the first copy decides between two that create one number. A reader asks the last one and then reads
+//! the register. If the set is unchanged, the entry that it read was on every copy of the set, and stays.
+//! 2. *A smaller set needs no consent.* Any process, but for a tool that only looks, may leave out a copy that gives
+//! no answer, if another one answers, never the last one. A process that has not seen it acknowledges only entries
+//! that all copies of its larger set have, so also those of the smaller one. A copy that gave no answer counts until
+//! the register is written.
 //! 3. *One process appends and lets copies in: the writer.* It writes its number into the register before its first
 //!    append. It does so again before an append whose number does not follow the last that it knows to be on all
 //!    copies, or when it has seen another writer in the register. So appends on one state have consecutive numbers,

@@ -2,7 +2,7 @@
 //! differ.
 //!
 //! One condition cannot be seen from here: that the servers sync each message to disk before they acknowledge it
-//! (`sync_interval: always`). Without that, servers that lose power together lose what they said they had.
+//! (`sync_interval: always`). Without that, servers that lose power together lose acknowledged messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ impl Default for StreamConfiguration {
 }
 
 impl StreamConfiguration {
-    /// Of a stream that keeps logs, where the server is in a cluster or alone.
+    /// The configuration of a stream that keeps logs, on a cluster or on one server.
     pub fn of_a_log(stream: &str, is_cluster: bool) -> Self {
         StreamConfiguration {
             name: stream.into(),
@@ -203,7 +203,7 @@ fn subjects_of(stream: &str) -> String {
     format!("{stream}.>")
 }
 
-/// Why a server of this version, which takes messages of so many bytes, cannot be used, if so.
+/// The reason why a server of this version, which takes messages of so many bytes, cannot be used, if so.
 pub(super) fn objection_to_server(version: &str, max_payload: usize) -> Option<String> {
     let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
     let known = match (numbers.next(), numbers.next()) {

@@ -86,7 +86,7 @@ impl JetStreamPlace {
         })
     }
 
-    /// As it was written.
+    /// The text as it was written.
     pub fn text(&self) -> String {
         let scheme = if self.tls { "tls" } else { "nats" };
         let hosts = self.hosts.join(",");

@@ -13,7 +13,7 @@ fn on(store: Arc<Wrapped>) -> ObjectLog {
     ObjectLog::new(store, "bank", "test".into(), &RemoteOptions::default()).unwrap()
 }
 
-/// In memory: what a disk takes to sync each of a thousand entries is not the question.
+/// In memory: the time of a disk's sync for each of a thousand entries is not the question.
 fn directory() -> (tempfile::TempDir, DirectoryLog) {
     let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     let log = DirectoryLog::open(&directory.path().join("log"), &RemoteOptions::default()).unwrap();

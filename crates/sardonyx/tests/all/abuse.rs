@@ -360,7 +360,7 @@ fn sequence() {
     Abuse::new(seed.parse().unwrap(), Path::new(directory)).run();
 }
 
-/// Runs a sequence; says what is wrong, if anything is.
+/// Runs a sequence; returns its fault, if there is one.
 fn judge(seed: u64) -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())

@@ -1,10 +1,10 @@
-//! Damaged, cut and missing files under a whole database, each kind at any place: opening and
-//! reading give a typed error that names the file, and the offset where there is one, or everything
-//! that was acknowledged; never a panic, never less.
+//! Damaged, cut and missing files under a whole database, each kind at any place. Opening and reading give a typed
+//! error that names the file, and the offset if there is one, or everything that was acknowledged; never a panic,
+//! never less.
 //!
-//! The one exception is documented in `storage::log::reader`: after a crash, nothing can tell
-//! damage to the very last group from a group that was still being written. A clean close leaves a
-//! group behind the last one for that reason.
+//! The one exception is documented in `storage::log::reader`: after a crash, damage to the very last group cannot be
+//! distinguished from a group that was still being written. For that reason a clean close leaves a group behind the
+//! last one.
 
 use crate::common::{Model, Opened, SHAPES, in_every_shape, options};
 use proptest::prelude::*;
@@ -225,7 +225,7 @@ fn the_undamaged_database_is_whole() {
     });
 }
 
-/// Of a cleanly closed log every byte of every group with a transaction is covered.
+/// In a cleanly closed log every byte of every group with a transaction is covered.
 #[test]
 fn i4_after_a_clean_close_damage_to_any_of_the_last_groups_is_found() {
     let base = Base::of(1, true);

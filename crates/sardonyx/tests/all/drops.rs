@@ -119,7 +119,7 @@ fn all_is_well(opened: Opened, what: &str) {
                 Ok::<_, Error>(())
             });
         ticket.wait().expect("it ran").expect("no error");
-        // Each lane's stage is behind what it dropped.
+        // Each lane's stage has finished its drops.
         let other = opened.database.register(Nothing(lane)).expect("the first");
         let ticket = opened
             .database

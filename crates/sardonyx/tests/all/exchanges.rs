@@ -183,7 +183,7 @@ fn i7_whatever_becomes_of_an_exchange_it_is_answered() {
         let nested = opened.database.run(|_| Ok(submit())).expect("it ran");
         let told = nested.1.recv().expect("answered");
         assert!(matches!(told, Err(Error::Nested(_))), "{told:?}");
-        // An answer that is owed and not given says so.
+        // An owed answer that is not given is an error.
         if let (Some(owed), told) = submit() {
             drop(owed);
             assert!(told.recv().expect("answered").is_err());

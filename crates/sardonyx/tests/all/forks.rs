@@ -2,8 +2,8 @@
 //! the locks. Nothing that it does, closing and dropping included, harms its parent. The parent's acknowledged
 //! transactions are there, and nothing of the child's.
 //!
-//! A child made by the raw system call may not even allocate memory while its parent's threads do, since
-//! the C library was not asked. So with threads such a child does only what needs none.
+//! A child made by the raw system call may not even allocate memory while its parent's threads do, since the C library
+//! does not know of it. So with threads such a child does only work that needs no memory.
 //!
 //! Each test is alone in its process: the children inherit the locks that other tests' threads hold.
 
@@ -200,7 +200,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
             true
         }));
     }
-    // The lock is the parent's still, whatever the children did.
+    // The lock is still the parent's, after all actions of the children.
     assert!(
         children.into_iter().all(|child| child.ends_content()),
         "{shape:?} {fork:?} {policy:?}"

@@ -1,4 +1,4 @@
-//! Migrations run once, in order, each whole or not at all; what a program and its database disagree about is said.
+//! Migrations run once, in order, each whole or not at all; a disagreement of a program and its database is an error.
 
 use crate::shape_changes::contents::open;
 use sardonyx::disk::{Faults, SimulatedDisk};

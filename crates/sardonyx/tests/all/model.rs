@@ -36,7 +36,7 @@ enum Ending {
     Refuse,
 }
 
-/// A transaction: what a procedure takes, and what a closure runs.
+/// A transaction: the argument of a procedure, and the body of a closure.
 #[derive(Clone, Debug)]
 struct Plan {
     steps: Vec<Step>,
@@ -191,7 +191,7 @@ impl Procedure for Planned {
     }
 }
 
-/// A ticket that is waited for later, with what it should bring.
+/// A ticket that is waited for later, with its expected result.
 enum Pending {
     One(Ticket<Result<Answers, Error>>, Plan, Option<Answers>),
     Many(BatchTicket<Answers, String>, Vec<(Plan, Option<Answers>)>),
@@ -444,7 +444,7 @@ proptest! {
             world.apply(operation);
         }
         world.check();
-        // And again from what is on disk.
+        // And again from the disk.
         world.apply(&Operation::Reopen { close: true, shape, policy });
         world.check();
     }

@@ -9,7 +9,7 @@ use sardonyx::{Durability, Error, Shape, Tables, Ticket, Transaction, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
 
-/// Of a table that is not declared yet.
+/// A record of a table that is not declared yet.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Fresh {
@@ -40,7 +40,7 @@ fn answer<T>(outcome: Result<T, Error>) -> Answer {
     }
 }
 
-/// A procedure that runs what it is given, in the stage that it is given for.
+/// A procedure that runs a given body in its stage.
 struct Run;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ enum Stage {
 
 type Body = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Runs what was given, once.
+/// Runs the given body, once.
 fn run_here(wanted: Stage, (stage, body): &(Stage, Body)) {
     if wanted == *stage
         && let Some(body) = body.lock().expect("whole").take()
@@ -248,7 +248,7 @@ const PLACES: [Place; 7] = [
     Place::Batch(Stage::Execute),
 ];
 
-/// Makes a call at a place, and returns what it came to.
+/// Makes a call at a place, and returns its result.
 fn inside(world: &Arc<World>, place: Place, call: Call) -> Answer {
     let told = Arc::new(Mutex::new(None));
     let body = {

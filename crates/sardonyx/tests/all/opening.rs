@@ -70,7 +70,7 @@ fn start_child(directory: &Path) -> Child {
         .expect("starts")
 }
 
-/// The number that a line of the child says is durable.
+/// The durable number in a line of the child.
 fn acknowledged(line: &str) -> Option<u64> {
     line.split("acknowledged ").nth(1)?.trim().parse().ok()
 }
@@ -109,7 +109,7 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
         let contents = opened.contents().expect("readable");
         let found = contents.items[&1];
         assert!(found >= last, "{found} of {last} acknowledged");
-        // At most the one that was under way is there besides.
+        // At most the transaction under way is there besides.
         assert!(found <= last + 1, "{found} of {last} acknowledged");
         assert_eq!(contents.items.len(), 1, "nothing of the aborted ones");
         assert_eq!(contents.notes.len() as u64, before + found);
@@ -283,7 +283,7 @@ fn options_that_cannot_work_are_refused_by_name() {
                 assert!(matches!(again, Error::Refused(_)), "{name}: {again}");
                 assert!(!path.exists(), "{name}");
             }
-            // Nothing was begun that would stand in the way of a better try.
+            // Nothing was begun that would hinder a better attempt.
             Opened::on(&disk, common::options(shape)).expect("opens");
         }
     });

@@ -91,7 +91,7 @@ fn structs_come_back_as_they_went() {
     changed.picture = Some(Vec::new());
     changed.state = State::Late;
     assert_eq!(all, expected);
-    // By their names they are what everybody sees.
+    // By name all see the same rows.
     shop.read(|view| {
         let rows = view.rows("customers")?;
         let row = rows.get(&["Österreich".into(), 9.into()])?.expect("a row");

@@ -1,7 +1,7 @@
-//! Segments of the log replaced as a whole: by older ones of the same database, by themselves as they
-//! were, by nothing, and by those of another database. After a clean close each of that is an error
-//! that names a file of the log and an offset, and `verify` says so; after a crash, what was there when
-//! the database was last opened is never lost in silence.
+//! Segments of the log replaced as a whole: by older ones of the same database, by their own former states, by
+//! nothing, and by those of another database. After a clean close each of these is an error that names a file of the
+//! log and an offset, and `verify` reports it. After a crash, the content of the last opening is never lost in
+//! silence.
 
 use crate::common::{Model, Opened, options};
 use sardonyx::Shape;

@@ -20,7 +20,8 @@ enum Step {
 }
 use Step::{Checkpoint, Run};
 
-/// Runs what is left of a script, as far as the disk lets it: how many transactions were acknowledged and begun.
+/// Runs the rest of a script, as far as the disk lets it. Returns the numbers of acknowledged and of begun
+/// transactions.
 fn run(database: &Tables, script: &[Step], done: usize) -> (usize, usize) {
     let (mut at, mut acknowledged) = (0, done);
     for step in script {

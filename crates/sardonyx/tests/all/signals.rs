@@ -86,7 +86,7 @@ fn no_thread_of_the_library_takes_the_programs_signals() {
         while matches!(waiting.as_mut().poll(&mut context), Poll::Pending) {
             std::thread::yield_now();
         }
-        // The version keeper, the driver and what it starts, the one that waits for tickets.
+        // The version keeper, the driver and its threads, the one that waits for tickets.
         assert!(new_threads(&own) >= 3);
     });
 }

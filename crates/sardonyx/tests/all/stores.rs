@@ -357,7 +357,7 @@ fn row(row: &impl ReadRow, columns: &[usize]) -> Result<String, Error> {
     Ok(shown)
 }
 
-/// All that is in the tables, and in what order their indexes have it.
+/// The whole content of the tables, and the order of their indexes.
 fn contents<S: ReadRows>(store: &S) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for name in ["parents", "children", "grand", "later"] {

@@ -25,8 +25,8 @@ pub struct Child(libc::pid_t);
 
 impl Fork {
     fn fork(self) -> libc::pid_t {
-        // SAFETY: the child calls only what the tests are about, and ends without returning from its
-        // body's caller; that it may not need other threads is what is tested.
+        // SAFETY: the child calls only the functions that the tests are about, and ends without returning from its
+        // body's caller; the tests check that it needs no other threads.
         unsafe {
             match self {
                 Fork::Library => libc::fork(),
@@ -61,7 +61,7 @@ impl Fork {
     }
 }
 
-/// Ends a child at once, without what its parent's libraries do at their end.
+/// Ends a child at once, without the exit handlers of its parent's libraries.
 pub fn end(well: bool) -> ! {
     // SAFETY: ends the process.
     unsafe { libc::_exit(i32::from(!well)) }
@@ -86,8 +86,7 @@ impl Child {
     }
 }
 
-/// A door between processes: the one waits before it until the other opens it, whichever is the
-/// child.
+/// A door between processes: one waits before it until the other opens it; either may be the child.
 pub struct Door(PipeReader, PipeWriter);
 
 impl Door {

@@ -62,7 +62,7 @@ pub const PIPELINED_TWICE: Shape = Shape::Pipelined {
     output_threads: 2,
 };
 
-/// Every shape, whatever this machine would choose.
+/// Every shape, not only this machine's default.
 pub const SHAPES: [Shape; 4] = [
     PIPELINED,
     PIPELINED_TWICE,
@@ -70,7 +70,7 @@ pub const SHAPES: [Shape; 4] = [
     Shape::Threadless,
 ];
 
-/// Runs a test's body in every shape; what fails names the shape.
+/// Runs a test's body in every shape; a failure names the shape.
 pub fn in_every_shape(body: impl Fn(Shape)) {
     in_each(&SHAPES, body);
 }
@@ -112,7 +112,7 @@ impl Watchdog {
             .to_string();
         std::thread::spawn(move || {
             if let Err(mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(patience) {
-                // Directly: what is captured would be lost.
+                // Directly: captured output would be lost.
                 let _ = writeln!(std::io::stderr(), "{test}, {what}: hangs");
                 std::process::abort();
             }
@@ -193,7 +193,7 @@ impl Opened {
             .expect("reads")
     }
 
-    /// Everything that is there; checks that the index finds what a scan finds.
+    /// The whole content; checks that the index and a scan find the same.
     pub fn contents(&self) -> Result<Model, Error> {
         let mut model = Model::default();
         self.database

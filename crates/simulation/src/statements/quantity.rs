@@ -31,7 +31,7 @@ pub enum Quantity {
     Multiple(Box<Quantity>, f64),
 }
 
-/// Why a quantity has no value.
+/// The reason why a quantity has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unknown {

@@ -21,10 +21,10 @@ const MANY_DEGREES: u64 = 400;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The mean over the replications; zero if there are none.
+    /// The mean over the replications; zero without replications.
     pub mean: f64,
-    /// Half the width of the interval; infinite below two replications, which tell nothing of how
-    /// much a third would differ.
+    /// Half the width of the interval; infinite below two replications, which do not show how much a third would
+    /// differ.
     pub half_width: f64,
     /// The number of replications.
     pub replications: u32,

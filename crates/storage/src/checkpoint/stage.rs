@@ -9,9 +9,8 @@
 //!
 //! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again until there is
 //! some, and shows it meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in
-//! any
-//! other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way transactions
-//! go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
+//! any other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way
+//! transactions go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 

@@ -1,4 +1,4 @@
-//! A log at another host over TLS: a database whose log is there, and hosts that are refused.
+//! A log at another host over TLS: a database with its log there, and hosts that are refused.
 
 use crate::common::Authority;
 use sardonyx::disk::GroupLimits;
@@ -55,7 +55,7 @@ fn a_database_whose_log_is_at_another_host_is_there_on_a_third() {
         let account = Account { id, balance: 1 };
         tables.run(|tx| tx.insert(accounts, &account)).unwrap();
     }
-    // An acknowledged transaction is there.
+    // Acknowledged transactions are there.
     assert!(store.entries() > 100, "{}", store.entries());
     tables.close().unwrap();
     let tables = options().open_tables(machine.path().join("other")).unwrap();

@@ -37,7 +37,7 @@ pub const TELLER: u16 = 3;
 /// One transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DebitCreditDraw {
-    /// The branch, from 0: what affinity routing goes by.
+    /// The branch, from 0: affinity routing uses it.
     pub branch: u32,
     /// The four record accesses: ACCOUNT, HISTORY, TELLER, BRANCH. All change their record.
     pub references: [PageReference; 4],

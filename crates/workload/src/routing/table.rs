@@ -41,7 +41,7 @@ impl RoutingTable {
                     shares.push((node, sum));
                 }
             }
-            // Whatever was lost to rounding goes to the last.
+            // The last one gets the rounding error.
             shares.last_mut()?.1 = 1.0;
             Some(shares)
         };

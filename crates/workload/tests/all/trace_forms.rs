@@ -1,4 +1,4 @@
-//! Both forms of a trace: what is written is read, and damage is found and never a panic.
+//! Both forms of a trace: written traces are read, and damage is found and never a panic.
 
 use proptest::prelude::*;
 use sardonyx_base::crc32c;

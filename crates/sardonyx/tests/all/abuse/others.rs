@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Another database.
 impl Abuse<'_> {
-    /// Another database with options that may be nonsense: it opens and works, or says why not.
+    /// Another database with options that may be nonsense: it opens and works, or returns an error.
     pub fn extremes(&mut self) {
         let random = &mut self.random;
         let number = |random: &mut Random| match random.below(6) {

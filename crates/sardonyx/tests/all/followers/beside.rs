@@ -160,7 +160,7 @@ fn a_database_that_changes_under_every_reading_is_unavailable_and_not_damaged() 
     drop(tables);
 }
 
-/// A disk on which nothing can be done to `DURABLE` while that is said; `all`: not even to remove it.
+/// A disk that refuses changes of `DURABLE` while the flag is set; `all`: even its removal.
 fn refusing(disk: &SimulatedDisk, refuses: &Arc<AtomicBool>, all: bool) -> WatchedDisk {
     let refuses = refuses.clone();
     WatchedDisk::new(disk.clone(), move |name, change| {

@@ -127,7 +127,7 @@ impl Step {
     }
 }
 
-/// An open transaction and what it did.
+/// An open transaction and its steps.
 struct Running {
     tx: OpenTransaction,
     marks: Vec<sardonyx::rows::Marked>,
@@ -229,7 +229,7 @@ fn every_commit_and_conflict_is_that_of_a_serial_model() {
         }
     }
     assert!(seen.committed > 300 && seen.conflicts > 100, "{seen:?}");
-    // A change reads its row, and what was undone was read: that may be compared without need.
+    // A change reads its row, and undone reads count, too: that may be compared without need.
     assert!(
         seen.needless * 4 < seen.committed + seen.conflicts,
         "{seen:?}"

@@ -1,5 +1,4 @@
-//! The model against arithmetic: what a transaction takes when nothing is left to chance, and what
-//! must hold in every run.
+//! The model against arithmetic: the time of a transaction without any chance, and the rules of every run.
 
 mod gem_uses;
 
@@ -79,7 +78,7 @@ fn a_history_that_is_locked_costs_a_lock_more_and_no_two_meet_there() {
     let found = alone(&["update=noforce", "partition.history.locks=true"]);
     close(found.locks.entry_accesses, 12.0);
     close(found.locks.requests, 3.0);
-    // Many at once, who meet nowhere else.
+    // Many at once, which meet nowhere else.
     let busy = |locks: &str| {
         run(&parameters(&[
             "nodes=2",
@@ -126,7 +125,7 @@ fn copies_that_commits_make_invalid_grow_with_the_nodes() {
     println!("{two:?} {five:?} {ten:?}");
 }
 
-/// As real nodes do: fewer pages of others are then asked for, since more of them are in storage.
+/// As real nodes do: then fewer pages of others are requested, since more of them are in storage.
 #[test]
 fn modified_pages_that_are_written_together_are_asked_for_less() {
     let of = |pages| {

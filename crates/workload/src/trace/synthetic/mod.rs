@@ -14,7 +14,7 @@
 //! on which a buffer depends.
 //!
 //! The frequency of each area was chosen so that the shares of local lock requests come near the
-//! paper's ([`crate::trace::locality`]); nothing but these frequencies is fitted.
+//! paper's ([`crate::trace::locality`]); only these frequencies are fitted.
 
 mod areas;
 
@@ -42,7 +42,7 @@ struct Profile {
 /// The source of a transaction's new page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
-    /// The pages that everybody uses.
+    /// The pages that all types use.
     Hot,
     /// The wide area that all types share.
     Common,
