@@ -14,9 +14,8 @@
 //! miss concurrent changes. So the last 16 files stay, and a list counts when the next one shows the same.
 //!
 //! After an error of a write or a sync it is unknown which bytes are stable, so the error is final
-//! ([`StoreError::Refused`],
-//! I7). A disk that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was
-//! found before anything had its place.
+//! ([`StoreError::Refused`], I7). A disk that is full, and a directory that is not there, are asked again
+//! ([`StoreError::NotNow`]) if that was found before anything had its place.
 //!
 //! Entries seen by a reader of this process are stable ([`Unstable`]). Entries seen by a reader of another process may
 //! become stable a moment later: the owner is acknowledged only then.

@@ -324,8 +324,7 @@ impl Options {
     }
 
     /// If false, a missing database is an error instead of being created (default: true). A database whose log is in a
-    /// store
-    /// ([`Options::store`]) exists if it is in the store.
+    /// store ([`Options::store`]) exists if it is in the store.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self

@@ -109,8 +109,7 @@ struct FigureName {
 
 impl Sweep {
     /// The points of `ranges` laid over `layers`; `figure`, as SECTION/NAME of [`Outcome::summary`], is drawn: by
-    /// default the mean response time.
-    /// The first parameter goes from left to right, the second from bottom to top.
+    /// default the mean response time. The first parameter goes from left to right, the second from bottom to top.
     ///
     /// # Errors
     /// All of [`SweepError`].

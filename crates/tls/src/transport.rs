@@ -1,8 +1,7 @@
 //! TLS as a transport: the greeting, of the calling and the called end, within a time.
 //!
 //! With TLS 1.3 the calling end is done before the called one has checked its certificate: a refusal comes with the
-//! first
-//! read. It would be lost if the other end closed a socket in which bytes wait (the system then resets the
+//! first read. It would be lost if the other end closed a socket in which bytes wait (the system then resets the
 //! connection). So a refusing end reads on, within the greeting's time and up to a bound, until the other end has
 //! closed.
 

@@ -8,8 +8,7 @@
 //!   (with a single level, this transaction) before. Other entries of free places are harmless.
 //! - While snapshots are open no entry is removed, since the record of a place in a snapshot may be the former one.
 //!   Beyond [`KEPT_MAX`] entries that are kept for them the oldest is removed. Older snapshots find no records by keys
-//!   any more, but return that they were ended.
-//!   more, but return that they were ended.
+//!   any more, but return that they were ended. more, but return that they were ended.
 //! - A page is removed from those with room only by an operation that finds it full, or of another use, and has not
 //!   changed it. It comes back with the next record that is removed from it.
 //! - In a table with texts or bytes an empty page of either use may become one of rows or of cells. Its use is written

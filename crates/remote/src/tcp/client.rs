@@ -79,8 +79,7 @@ impl TcpLog {
     ///
     /// # Errors
     /// The address is invalid, or of another host without TLS, which the user has not allowed ([`StoreError::Place`]).
-    /// The
-    /// server does not answer ([`StoreError::Unclear`]). One end does not trust the other ([`StoreError::Setup`]).
+    /// The server does not answer ([`StoreError::Unclear`]). One end does not trust the other ([`StoreError::Setup`]).
     pub fn open(address: &str, options: &RemoteOptions) -> Result<TcpLog, StoreError> {
         let trust = match &options.trust {
             Some(trust) => trust.clone(),

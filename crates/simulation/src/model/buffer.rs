@@ -17,7 +17,7 @@ pub struct Buffer {
     leaving: PageMap<Psn>,
     /// Modified pages that are written when one has to be replaced.
     write_back_pages: usize,
-    /// Those that keep their frames and whose writes are to be begun.
+    /// Pages that keep their frames and whose writes are to be begun.
     due: Vec<Replaced>,
 }
 

@@ -54,9 +54,9 @@ pub struct Tally {
 pub struct PartitionTally {
     /// Page accesses; several of one transaction to one page, one after the other, count once.
     pub accesses: u64,
-    /// Those that found the current version in the buffer.
+    /// Accesses that found the current version in the buffer.
     pub hits: u64,
-    /// Those that found an old version there.
+    /// Accesses that found an old version there.
     pub invalidations: u64,
     /// Valid copies in other nodes' buffers that a commit made old.
     pub made_invalid: u64,

@@ -6,8 +6,8 @@
 //! 2. The new pages are written as a backup, whole and stable, into files whose names have the compaction's number.
 //!    The manifest does not know them: the database as it was. The next opening removes them.
 //! 3. The manifest is replaced by one that names them, and the group from which on the log changes their pages. That
-//!    is the one step at which the database changes, and it is atomic.
-//! It also records that the log begins again with that group, at the start of a segment that may be short.
+//!    is the one step at which the database changes, and it is atomic. It also records that the log begins again with
+//!    that group, at the start of a segment that may be short.
 //! 4. The old backup and the old log are removed, and the log's new first segment is made, with the mark of a log that
 //!    ended in order. If a crash leaves a part of this undone, the next opening does it ([`finish`]).
 //!

@@ -12,9 +12,8 @@
 //! and then ([`record_bytes`]), and when the log is full (`remote_log::record`).
 //!
 //! Bound (I10): a group that is larger than the store's entries closes the log; a program that opens one with a copy
-//! limits
-//! transactions to less. If the copy follows, the log here has to hold everything that the store has not yet taken:
-//! when it is full, transactions wait.
+//! limits transactions to less. If the copy follows, the log here has to hold everything that the store has not yet
+//! taken: when it is full, transactions wait.
 
 use super::RemoteLogError;
 use super::entry::EntryBuilder;

@@ -193,7 +193,7 @@ impl Life {
         self.all.process.is_current()
     }
 
-    /// Returns its bytes beyond these, in whole parts.
+    /// Releases its bytes beyond these, in whole parts.
     pub fn give(&mut self, bytes: usize) {
         let kept = bytes.next_multiple_of(self.all.at_once());
         let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {

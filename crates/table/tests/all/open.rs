@@ -347,8 +347,7 @@ fn open_transactions_and_closures_are_as_if_run_one_after_another() {
         needless += other;
     }
     assert!(ended > 5 * seeds, "{ended} ended");
-    // A row further than was wanted may have been looked at.
-    // A change reads its row, even if it returns nothing of it.
+    // A row further than was wanted may have been looked at. A change reads its row, even if it returns nothing of it.
     assert!(
         needless * 20 < ended,
         "{needless} of {ended} conflicted without a cause"

@@ -1,9 +1,8 @@
 //! The outer layer of the binary form: a stream of bytes cut into checksummed frames.
 //!
 //! No byte is returned before the checksum of its frame was right. So only written content is decoded, or none. A
-//! frame's checksum covers its number too: frames that are
-//! missing, doubled or exchanged are found. An empty frame ends the stream; a file without one was
-//! cut off.
+//! frame's checksum covers its number too: frames that are missing, doubled or exchanged are found. An empty frame
+//! ends the stream; a file without one was cut off.
 
 use super::{Fault, Place, TraceError};
 use sardonyx_base::crc32c;
