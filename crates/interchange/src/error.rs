@@ -51,7 +51,7 @@ pub enum InterchangeError {
     },
     /// The header has no delimiter, but seems to have another one.
     #[error(
-        "line {line}: the delimiter seems to be {seems:?}, not a comma: say so by --delimiter {shown}, or \
+        "line {line}: the delimiter seems to be {seems:?}, not a comma: name it by --delimiter {shown}, or \
          --delimiter , if the file has one column",
         shown = delimiter_name(*seems)
     )]

@@ -50,7 +50,8 @@ pub enum TableError {
     },
     /// A transaction is to go back to a place that it has not marked.
     #[error(
-        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has gone back"
+        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has \
+         returned"
     )]
     NoMark,
     /// A table or journal cannot have this name.
@@ -70,7 +71,7 @@ pub enum TableError {
         source: Box<SchemaError>,
     },
     /// A program and the database declare different rows of a table.
-    #[error("table {table:?} is not what the program says: {text}")]
+    #[error("table {table:?} differs from the program's declaration: {text}")]
     SchemaDiffers {
         /// The table.
         table: String,
@@ -79,8 +80,8 @@ pub enum TableError {
     },
     /// A way of running transactions that maintains only rows was asked for a table that has more.
     #[error(
-        "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
-         database as tables to use it, or give the operations a table without"
+        "table {table:?} has {what}, which only transactions of tables maintain, not operations: open the \
+         database as tables to use it, or give the operations a table without it"
     )]
     BeyondRecords {
         /// The table.
@@ -132,7 +133,8 @@ pub enum TableError {
     Catalogue(#[from] CatalogueError),
     /// Rows of another table refer to this one's.
     #[error(
-        "table {table:?} cannot go: {by:?} refers to it by its foreign key {reference:?}; drop that first"
+        "table {table:?} cannot be dropped or emptied: {by:?} refers to it by its foreign key {reference:?}; drop \
+         that first"
     )]
     TableReferenced {
         /// The table.
@@ -277,7 +279,9 @@ pub enum TableError {
     )]
     OtherDatabase,
     /// An open transaction cannot begin behind changes of the one in which it is to run.
-    #[error("an open transaction begins in one that has done nothing yet")]
+    #[error(
+        "an open transaction cannot begin behind changes of the transaction in which it runs: begin it first"
+    )]
     BehindChanges,
     /// No memory for more pages.
     #[error(transparent)]

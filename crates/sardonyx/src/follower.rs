@@ -400,12 +400,13 @@ impl fmt::Debug for Follower {
 #[derive(Debug, thiserror::Error)]
 enum Behind {
     #[error(
-        "this reader may be {lag:?} behind what is committed, and at most {lag_max:?} is allowed: read again when it has \
+        "this reader may be {lag:?} behind the last commit, and at most {lag_max:?} is allowed: read again when it has \
          caught up, or allow more"
     )]
     Further { lag: Duration, lag_max: Duration },
     #[error(
-        "nothing says how far this reader is behind what is committed: the database was not opened since it was copied, or \
+        "it is unknown how far this reader is behind the last commit: the database was not opened since it was \
+         copied, or \
          the program that writes cannot write the file DURABLE, or is of an older version; read without a bound"
     )]
     Unknown,
@@ -414,8 +415,8 @@ enum Behind {
 /// A position was not reached in time.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "position {position} was not reached in time: this reader is at {at}; wait longer, or ask the program that writes \
-     whether it has committed so far"
+    "position {position} was not reached in time: this reader is at {at}; wait longer, or check that the writing \
+     program has committed so far"
 )]
 struct NotReached {
     position: JournalPosition,

@@ -22,7 +22,7 @@ pub enum HostError {
     },
     /// The time is too short.
     #[error(
-        "a host cannot count as gone after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
+        "a host cannot count as failed after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
     )]
     Wait {
         /// The given value.

@@ -61,8 +61,8 @@ pub enum MigrationError {
     },
     /// Another migration ran in a migration's place.
     #[error(
-        "migration {version} was {ran:?} when it ran in the database, and is {said:?} in the program: one that ran stays \
-         as it is, and new ones go behind it; nothing was changed"
+        "migration {version} was {ran:?} when it ran in the database, and is {said:?} in the program: a migration \
+         that ran must not change, and new ones are added behind it; nothing was changed"
     )]
     Renamed {
         /// The schema version behind it.

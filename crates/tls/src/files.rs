@@ -80,7 +80,7 @@ pub enum TlsError {
         reason: String,
     },
     /// Others may read the key.
-    #[error("{} may be read by everybody: take that away (chmod o-rwx), and make a new key if others were there", file.display())]
+    #[error("{} is readable by all users: remove that right (chmod o-rwx), and make a new key if another user may have read it", file.display())]
     KeyForAll {
         /// Its place.
         file: PathBuf,

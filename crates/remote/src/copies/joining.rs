@@ -208,7 +208,7 @@ impl Copies {
                 if filling.life > 1
                     && let Err(error) = self.clear(&filling)
                 {
-                    events::warn!(%error, "what a copy had in an earlier life is not deleted");
+                    events::warn!(%error, "the entries of a copy's earlier life are not deleted");
                 }
             }
             Err(error) => {

@@ -154,7 +154,7 @@ pub enum RowError {
         reason: String,
     },
     /// The row would not meet a condition of its table.
-    #[error("the row does not meet condition {name:?} of table {table:?}: {condition}")]
+    #[error("new row violates check constraint {name:?} of table {table:?}: {condition}")]
     Check {
         /// The table.
         table: String,

@@ -74,7 +74,7 @@ pub enum SchemaError {
         column: String,
     },
     /// A key has a column twice.
-    #[error("column {column:?} stands twice in the key of {index:?}")]
+    #[error("column {column:?} is twice in the key of {index:?}")]
     KeyColumnTwice {
         /// The column.
         column: String,
@@ -83,8 +83,7 @@ pub enum SchemaError {
     },
     /// The rows' fixed part is longer than a page has room for.
     #[error(
-        "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, however long \
-         they are"
+        "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, at any length"
     )]
     RowTooLong {
         /// Its length.
@@ -109,9 +108,7 @@ pub enum SchemaError {
         reason: &'static str,
     },
     /// There is no table of this name.
-    #[error(
-        "reference {reference:?} is to table {table:?}, which is not there; create that one first"
-    )]
+    #[error("reference {reference:?} is to table {table:?}, which does not exist; create it first")]
     UnknownTable {
         /// The reference.
         reference: String,
@@ -157,7 +154,7 @@ pub enum SchemaError {
         to: Type,
     },
     /// A declaration that its column cannot have.
-    #[error("what is declared of column {column:?} cannot be: it {reason}")]
+    #[error("the declaration of column {column:?} is invalid: it {reason}")]
     Declared {
         /// The column.
         column: String,

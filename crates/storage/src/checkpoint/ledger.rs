@@ -379,7 +379,7 @@ impl Ledger {
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         if !self.is_of_store {
             error.iter().for_each(|error| {
-                events::warn!(%error, "how far the store has the log is not recorded");
+                events::warn!(%error, "the store's progress with the log is not recorded");
             });
             return;
         }
@@ -390,7 +390,7 @@ impl Ledger {
         let before = entry.waiting.take();
         entry.waiting = error.map(|cause| {
             if before.is_none() {
-                events::warn!(error = %cause, "how far the store has the log is not recorded");
+                events::warn!(error = %cause, "the store's progress with the log is not recorded");
             }
             Waiting {
                 since: before.map_or_else(Instant::now, |before| before.since),

@@ -54,7 +54,7 @@ pub enum GuestError {
     Log(#[from] LogError),
     /// The writer went on under every reading, and each found another thing.
     #[error(
-        "the program that writes went on under each of {times} readings of the database: follow again when less is written, \
+        "the writing program changed the database during each of {times} readings: follow again when less is written, \
          or let that program take checkpoints less often (`checkpoint_interval_bytes`), with a larger log (`log_bytes_max`); \
          the last reading found: {last}"
     )]
@@ -80,7 +80,7 @@ pub enum GuestError {
     /// The database has less than it had.
     #[error(
         "{file} says that the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
-         in its place, or a host cut its fork of the log; follow anew to read what is there now"
+         in its place, or a host cut its fork of the log; follow anew to read the present state"
     )]
     WentBack {
         /// The file.

@@ -88,7 +88,7 @@ pub enum AppendError {
     },
     /// An earlier write or sync failed (I7).
     #[error(
-        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is gone"
+        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is removed"
     )]
     Poisoned {
         /// The first failure.

@@ -162,7 +162,7 @@ impl Replica {
                     .iter()
                     .for_each(|pin| pin.advance(self.known.log.lsn));
             }
-            Err(error) => events::warn!(%error, "how far the log is followed is not recorded"),
+            Err(error) => events::warn!(%error, "the place of the followed log is not recorded"),
         }
     }
 

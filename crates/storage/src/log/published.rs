@@ -180,7 +180,7 @@ impl PublishedEnd {
         }
         if !self.has_failed.swap(true, Ordering::Relaxed) {
             // The next group tries again. Logged once: a full disk of some kinds refuses this for long.
-            events::warn!(%cause, "readers in other processes do not see what is committed");
+            events::warn!(%cause, "readers in other processes do not see new commits");
         }
     }
 

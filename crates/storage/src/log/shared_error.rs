@@ -40,7 +40,7 @@ pub enum SharedLogError {
     /// The shared memory is of another opening of the database than the manifest that was read.
     #[error(
         "the shared state is of incarnation {found} and this process joined incarnation \
-         {expected}: let go of the lock and open the database again"
+         {expected}: release the lock and open the database again"
     )]
     OtherIncarnation {
         /// The incarnation in the manifest.
@@ -51,7 +51,7 @@ pub enum SharedLogError {
     /// The checkpointing of the shared database stopped.
     #[error(
         "checkpointing stopped in the process that did it ({reason}); nothing is lost: close the \
-         database in every process and open it again when the cause is gone"
+         database in every process and open it again when the cause is removed"
     )]
     Driver {
         /// The reason; cut off after [`super::TEXT_BYTES_MAX`] bytes.

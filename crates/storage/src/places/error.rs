@@ -28,8 +28,8 @@ pub enum PlacesError {
     },
     /// The manifest requires `PLACES`, since parts are elsewhere, and it is missing.
     #[error(
-        "{file} is missing, or is another database's: the manifest says that the log or the backup is \
-         elsewhere, and only this file says where; restore it"
+        "{file} is missing, or is another database's: by the manifest the log or the backup is elsewhere, and \
+         only this file has its place; restore it"
     )]
     Lost {
         /// The file.
@@ -37,8 +37,8 @@ pub enum PlacesError {
     },
     /// A directory is not there.
     #[error(
-        "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or \
-         say at opening where it was moved to (log_directory, backup_directory, stripe_directories)"
+        "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or give its \
+         new place at opening (log_directory, backup_directory, stripe_directories)"
     )]
     Absent {
         /// The directory.
@@ -75,7 +75,7 @@ pub enum PlacesError {
     },
     /// A directory for a new database is not empty.
     #[error(
-        "{directory} cannot be a new database's: {found}; name a directory that is empty or not there"
+        "{directory} cannot be a new database's: {found}; name a directory that is empty or absent"
     )]
     Occupied {
         /// The directory.

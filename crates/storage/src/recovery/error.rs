@@ -79,8 +79,8 @@ pub enum RecoveryError {
     },
     /// The log has fewer transactions than when the database was last opened or closed.
     #[error(
-        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} \
-         says that there were {recorded_transactions}: durable log is missing; was a segment lost, or \
+        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} has a \
+         record of {recorded_transactions}: durable log is missing; was a segment lost, or \
          replaced by an older one?"
     )]
     LogCutShort {

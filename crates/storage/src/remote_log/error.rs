@@ -11,8 +11,9 @@ use super::store::StoreError;
 pub enum RemoteLogError {
     /// Another owner has the log; unacknowledged transactions did not happen (I12).
     #[error(
-        "entry {number} of the log is another owner's, of epoch {epoch}: this one was superseded, and nothing more that \
-         it does is durable; what it had not acknowledged did not happen. It can come back and follow"
+        "entry {number} of the log is another owner's, of epoch {epoch}: this owner was superseded, so nothing \
+         that it appends is durable any more, and its unacknowledged transactions did not happen. It can come \
+         back and follow"
     )]
     Fenced {
         /// The number of its next entry.
@@ -22,8 +23,8 @@ pub enum RemoteLogError {
     },
     /// An entry's fate is not known, so nothing may follow it (I7).
     #[error(
-        "whether entry {number} is in the log is not known: {reason}; nothing more is appended. Open it again: it is \
-         claimed anew, and what is in it is found"
+        "it is unknown whether entry {number} is in the log: {reason}; nothing more is appended. Open it again: \
+         the log is claimed anew, and its entries are found"
     )]
     Unknown {
         /// The entry.
@@ -104,7 +105,7 @@ pub enum RemoteLogError {
         "entry {number} of the log is missing, and entry {found} is there: the store lost it, or something else deleted it. \
          What follows it cannot be used; restore it in the store. If the directory of the host that served has all of it, \
          `sardonyx backup DIRECTORY NEW` makes a database of its own of that, which can be served with another place; \
-         `sardonyx store clone PLACE NEW --at-entry {}` makes a copy of what was before",
+         `sardonyx store clone PLACE NEW --at-entry {}` makes a copy of the state before",
         number - 1
     )]
     Hole {

@@ -97,7 +97,8 @@ pub enum StoreError {
     },
     /// It refuses, and will again.
     #[error(
-        "{place} refuses {what}: {reason}; look whether the bucket, stream or directory is there, at the rights, and whether there is space"
+        "{place} refuses {what}: {reason}; check that the bucket, stream or directory exists, its rights, and its \
+         free space"
     )]
     Refused {
         /// The request.

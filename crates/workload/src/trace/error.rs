@@ -60,7 +60,7 @@ pub enum Fault {
         hint: &'static str,
     },
     /// There is something behind the end.
-    #[error("something follows behind the end of the trace: remove it")]
+    #[error("there are bytes behind the end of the trace: remove them")]
     Behind,
     /// A number is outside its limits.
     #[error("{what} is {found}: allowed is {least} to {most}")]

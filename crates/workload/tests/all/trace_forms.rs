@@ -395,7 +395,7 @@ fn every_wrong_line_is_named_with_what_would_be_right() {
         ),
         ("end 1 1", "end 1 1 xyz", 8, "a checksum of 8 hex digits"),
         ("end 1 1\n", "", 7, "which a line \"end\" closes"),
-        ("end 1 1\n", "end 1 1\nr p 1\n", 9, "something follows"),
+        ("end 1 1\n", "end 1 1\nr p 1\n", 9, "bytes behind the end"),
     ] {
         let error = decoded(good.replacen(old, new, 1).as_bytes())
             .unwrap_err()

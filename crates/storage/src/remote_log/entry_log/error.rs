@@ -29,7 +29,8 @@ pub enum EntryLogError {
     },
     /// A write failed (I7). The fate of the changes that waited for it is not known.
     #[error(
-        "a write of its log failed ({cause}), so nothing more is taken: start it again, and it goes on with what is stable"
+        "a write of its log failed ({cause}), so no more entries are taken: start it again, and it continues with \
+         the stable ones"
     )]
     Poisoned {
         /// The first failure.
