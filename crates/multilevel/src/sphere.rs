@@ -1,12 +1,12 @@
 //! Persistence spheres: the pages that must be written together, if writing is deferred to the end of the transaction
 //! (DASDBS paper, section 2).
 //!
-//! A subtransaction releases its page locks when it ends. So before it is written another one may have
-//! changed its pages again, or read them and changed others. To write one of the two without the other
-//! would break it in half. Its *persistence sphere* is therefore the pages it modified, together with the
-//! spheres of all subtransactions that it shares a page with, and of those that read one of its pages
-//! after its end. At the end of a transaction the spheres of its subtransactions are written as one atomic
-//! unit; they may carry subtransactions of transactions that still run, with their undo entries.
+//! A subtransaction releases its page locks when it ends. So before it is written another one may have changed its
+//! pages again, or read them and changed others. To write one of the two without the other would break it in half. Its
+//! *persistence sphere* is therefore the pages it modified and other spheres: of all subtransactions that it shares a
+//! page with, and of those that read one of its pages after its end. At the end of a transaction the spheres of its
+//! subtransactions are written as one atomic unit; they may carry subtransactions of transactions that still run, with
+//! their undo entries.
 //!
 //! [`Spheres`] is the bookkeeping and nothing else: no threads, no clock, no I/O. The engine calls it
 //! under one mutex. It is a union-find over the completed subtransactions that are not yet written. The
@@ -16,7 +16,7 @@
 //! # Invariants
 //!
 //! - Every subtransaction is in exactly one sphere, from its end until it is taken. A sphere is taken
-//! whole, so nothing that remains refers to a taken one.
+//!   whole, so nothing that remains refers to a taken one.
 //! - A page is *dirty* while an unwritten subtransaction has modified it. All unwritten
 //!   subtransactions that modified one page are in one sphere: pages of different spheres are
 //!   disjoint. Hence each page has one entry, made by the first that modified it since it was last

@@ -6,7 +6,7 @@
 //! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]), and with
 //!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. The first waiting one writes for all, with its
-//! [`crate::log::LogLeader`]; an [`Election`] chooses the process that drives the work ([`Driver`]);
+//!   [`crate::log::LogLeader`]; an [`Election`] chooses the process that drives the work ([`Driver`]);
 //! - another host, whose groups are read from a store: [`Replica`].
 //!
 //! Others read the log of one of them, and do not take part: each is a [`Guest`].

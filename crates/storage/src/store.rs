@@ -2,9 +2,9 @@
 //! no address ever moves.
 //!
 //! Address space is reserved without any right to touch it. Growing gives the right, a huge page's worth at a time,
-//! and the operating system adds zeroed memory at the first touch. If a process may not have as much address space as
-//! the store may have bytes (`ulimit -v`), only the used part is reserved, at a place with free addresses behind it.
-//! The reservation then grows with the store.
+//! and the operating system adds zeroed memory at the first touch. A process may have less address space (`ulimit -v`)
+//! than the store may have bytes. Then only the used part is reserved, at a place with free addresses behind it. The
+//! reservation then grows with the store.
 //!
 //! A [`PageSnapshot`] reads the pages as they were when it was taken, from any thread, while
 //! [`PageStore::write`] changes them: see `frozen` and `versions`.

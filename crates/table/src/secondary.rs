@@ -2,10 +2,10 @@
 //! bytes are not contiguous in the row.
 //!
 //! All of them are trees ([`crate::ordered`]). One that is declared as a hash is a tree, too: it answers the same
-//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. If the table is
-//! much larger than the processor's caches, a point read by it takes two to three times as long as by the hash of a
-//! primary key, since it reads three or four nodes. Keys of several rows, which most secondary indexes have, need no
-//! chains in it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
+//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. In a table much
+//! larger than the processor's caches, a point read by it reads three or four nodes. It takes two to three times as
+//! long as by the hash of a primary key. Keys of several rows, which most secondary indexes have, need no chains in
+//! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
 //!
 //! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
 //! its rows are compared. So an entry is removed before its row's key changes, and inserted after.

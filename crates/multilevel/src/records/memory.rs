@@ -4,8 +4,8 @@
 //! each is checked under the lock of its page before it is believed. Invariants:
 //!
 //! - Every record on the pages has an entry, also one that may come back when a page is restored. So an entry is
-//!   removed only when another record is put into its place, and only if the page was not changed by this operation
-//!   (with a single level, this transaction) before. Other entries of free places are harmless.
+//!   removed only when another record is put into its place. The page must not have been changed before by this
+//!   operation (with a single level, by this transaction). Other entries of free places are harmless.
 //! - While snapshots are open no entry is removed, since the record of a place in a snapshot may be the former one.
 //!   Beyond [`KEPT_MAX`] entries that are kept for them the oldest is removed. Older snapshots find no records by keys
 //!   any more, but return that they were ended. more, but return that they were ended.

@@ -14,7 +14,7 @@
 //! - **The places of keys** are in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
 //! - **Texts and bytes** are in cells of other pages (`cells`), as in the serial way. A row as bytes of its own
-//! ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse restores them.
+//!   ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse restores them.
 //!
 //! Not supported: scans in transactions (they would need a lock on the whole table for each change; a
 //! [`Snapshot`](crate::Snapshot) has them), and journals.

@@ -1,5 +1,5 @@
-//! The purpose of persistence spheres. After a crash with any prefix of the log, the pages in it are those that the
-//! subtransactions in it, and no others, make when they run one after the other.
+//! The purpose of persistence spheres. A crash leaves any prefix of the log. The pages in it are then those that
+//! exactly the subtransactions in it make when they run one after the other.
 //!
 //! Subtransactions overlap in time as page locks admit. Each computes its writes from all that it has read before. So
 //! one without another that it depends on comes out with other values. Spheres are taken at random and appended to a

@@ -8,7 +8,7 @@
 //!
 //! - There are no wakers. A waiting place ([`Wait`], a station, a signal) notes the running process
 //!   and schedules an event for it. So only combinators that poll all their children at every poll
-//! work inside a process; those that trust a waker to identify the ready child would sleep forever.
+//!   work inside a process; those that trust a waker to identify the ready child would sleep forever.
 //! - The kernel that [`Kernel::new`] returned owns the processes; its clones are handles. Processes
 //!   hold handles, so they could never be freed by counting; they are dropped with the owner.
 

@@ -7,9 +7,11 @@
 //! other slot, and becomes the newest by one store. So a process that dies halfway has published nothing. A reader
 //! without a lock sees the one or the other, never a mixture, and never waits.
 //!
-//! Invariants: I1 (the end is moved only after the group before it is durable), I2 (readers of a log that is being
-//! written read to the published end), I7 (poison is for ever), I9 (no state between two stores keeps the others from
-//! going on).
+//! Invariants:
+//! - I1: the end is moved only after the group before it is durable;
+//! - I2: readers of a log that is being written read to the published end;
+//! - I7: poison is for ever;
+//! - I9: no state between two stores keeps the others from going on.
 //!
 //! Source: ours; the LIBXAC thesis has no such storage.
 

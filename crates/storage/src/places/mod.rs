@@ -22,8 +22,8 @@
 //!   an error that names it ([`PlacesError`]), and never a new log or an empty backup;
 //! - a directory belongs to one database. It is claimed only if it is empty, and while its `LOCK` is held;
 //! - `PLACES` is stable before the first `OWNER`, every `OWNER` before the first file of its part, and all
-//! of them before the manifest. So the claims of an interrupted creation are known to the next one, which releases
-//! them;
+//!   of them before the manifest. So the claims of an interrupted creation are known to the next one, which releases
+//!   them;
 //! - a process that has the database open holds the `LOCK` of each of its directories, in the same way as its own: a
 //!   copy of the home directory alone cannot be opened beside it.
 //!

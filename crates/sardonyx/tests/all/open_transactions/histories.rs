@@ -1,6 +1,6 @@
-//! Closures and open transactions interleaved by a seed, judged by a serial model. A committed one returned, at each
-//! of its steps, the result that it would have had at the moment of its commit, and left the content that it would
-//! have left. One that conflicted read something that was changed.
+//! Closures and open transactions interleaved by a seed, judged by a serial model. Each step of a committed one
+//! returned the result that it would have had at the moment of its commit. The transaction left the content that it
+//! would have left then. One that conflicted read something that was changed.
 
 use super::open;
 use crate::common::{Item, Opened};

@@ -9,10 +9,13 @@
 //! knowledge of earlier durable groups is of this disk. So a crash that takes from this log a group that the copy has
 //! is its end and no damage, and the next opening reads on from the copy.
 //!
-//! Invariants: I1 (in the copy), I2 (a consumer is fed with groups that are in the copy *and* stable here, so a backup
-//! never holds what the log beside it lacks), I4 (`durable_number` is the last group stable here), I7 (a failed sync
-//! poisons), I10 (groups keep their buffers until they are stable: if the disk hangs, transactions wait when all are
-//! taken).
+//! Invariants:
+//! - I1, in the copy;
+//! - I2: a consumer is fed with groups that are in the copy *and* stable here, so a backup never holds what the log
+//!   beside it lacks;
+//! - I4: `durable_number` is the last group stable here;
+//! - I7: a failed sync poisons;
+//! - I10: groups keep their buffers until they are stable. If the disk hangs, transactions wait when all are taken.
 
 use super::LogWriter;
 use super::remote::GroupQueue;

@@ -12,11 +12,13 @@
 //! may have the group, after a failed append this log may: both close the log, and the next opening decides by the
 //! copy.
 //!
-//! Invariants: I1 (a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited
-//! for), I2 (no consumer is fed before), I4 (`durable_number` is the last group that both have, so a group that is
-//! missing here is the log's end, with any bytes behind it), I7 (an append that failed closes the log: the group may
-//! be there or not), I10 (while as many groups as the log's depth are outstanding, none is sealed for want of
-//! company).
+//! Invariants:
+//! - I1: a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited for;
+//! - I2: no consumer is fed before;
+//! - I4: `durable_number` is the last group that both have. So a group that is missing here is the log's end, with any
+//!   bytes behind it;
+//! - I7: an append that failed closes the log: the group may be there or not;
+//! - I10: while as many groups as the log's depth are outstanding, none is sealed for want of company.
 
 use super::LogWriter;
 use crate::log::durable::DurablePrefix;
