@@ -119,8 +119,8 @@ impl Compatibility {
     ///
     /// A mode *covers* another if it excludes at least the same. Each mode that it admits, the other admits. Each mode
     /// that admits it, or was admitted beside it, admits the other. Its holder needs no second lock for the other. In
-    /// a matrix that is not symmetric a mode may not even cover itself. If another is admitted beside it that would
-    /// not admit it, a holder that requests it again, to do the same once more, may have to wait.
+    /// a matrix that is not symmetric a mode may not even cover itself. Another may be admitted beside it that would
+    /// not admit it. Then a holder that requests it again, to do the same once more, may have to wait.
     ///
     /// # Errors
     /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.

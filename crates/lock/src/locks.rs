@@ -221,8 +221,8 @@ impl Locks {
         })
     }
 
-    /// Waits until a pending change of another transaction has ended since the token was given, so that it makes sense
-    /// to look at the quantity again. Returns at once if it has already.
+    /// Waits until a pending change of another transaction has ended since the token was given. Then it makes sense to
+    /// look at the quantity again. Returns at once if it has already.
     ///
     /// # Errors
     /// [`Denied`], if it is chosen to end a deadlock.

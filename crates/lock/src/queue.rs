@@ -1,10 +1,10 @@
 //! The locks on one object: its holders and its waiters.
 //!
-//! Requests are served first come, first served: none is granted before an earlier one with which it conflicts.
-//! A request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a
-//! request of an owner that already holds the object, goes before ordinary ones (they could not be granted
-//! before it ends anyway) and after earlier conversions. Two conversions that wait for each other's holder are
-//! a deadlock, which [`crate::deadlock`] finds.
+//! Requests are served first come, first served: none is granted before an earlier one with which it conflicts. A
+//! request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a request of
+//! an owner that already holds the object, goes before ordinary ones and after earlier conversions. (Ordinary ones
+//! could not be granted before it ends anyway.) Two conversions that wait for each other's holder are a deadlock,
+//! which [`crate::deadlock`] finds.
 //!
 //! Invariants, after every call: the modes of different owners are compatible. Every waiter waits for an owner
 //! ([`LockQueue::blockers`] is not empty). No owner is twice among the holders or the waiters.

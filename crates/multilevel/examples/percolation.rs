@@ -1,8 +1,8 @@
 //! Persistence spheres percolate: with nothing to bound them, they grow together into one.
 //!
 //! Subtransactions that each modify a few pages at random end one after the other, and no transaction ends. Two that
-//! share a page are one sphere from then on. As in any random graph, that changes suddenly. Once there are more than n
-//! / (k (k - 1)) unwritten subtransactions of k pages each, for n pages in all, one sphere takes in a share of
+//! share a page are one sphere from then on. As in any random graph, that changes suddenly. Let there be n pages in
+//! all, and k in each subtransaction. Above n / (k (k - 1)) unwritten subtransactions, one sphere takes in a share of
 //! everything. The next commit then writes it all. Beside it the same with a bound: a sphere of more pages than that
 //! is written at once.
 //!

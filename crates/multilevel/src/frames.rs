@@ -9,12 +9,12 @@
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of the
 //!   catalogue, of the undo area and of the engine's own tables. It alone touches those of tables that are not in use
-//!   yet, which no operation can name. It may read a page that has completed, unwritten changes and no writer now,
-//!   because a writer takes the pen before its first change of such a page.
+//!   yet, which no operation can name. It may read a page that has completed, unwritten changes and no writer now: a
+//!   writer takes the pen before its first change of such a page.
 //!
-//! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present content
-//! of the pages, but that without the unfinished subtransactions. An ending one gives the pages as they were before it
-//! ([`Frames::keep_before`]) to the snapshots that were taken since, while it has the pen and its pages. A reader reads
+//! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present
+//! content of the pages, but that without the unfinished subtransactions. While it has the pen and its pages, an
+//! ending one gives its before-images ([`Frames::keep_before`]) to the snapshots that were taken since. A reader reads
 //! a page without a copy only while no thread writes to it, so it finds the snapshot's content: later changes that
 //! ended have kept a copy, and those that did not end were undone.
 
@@ -123,8 +123,8 @@ impl Frames {
     }
 
     /// With a single level: the snapshot's content of a page. It is the snapshot's copy, or the page without the
-    /// unfinished transaction that changes it, or the present content, while no thread begins to change it. `read`
-    /// reads it in the snapshot.
+    /// unfinished transaction that changes it. Otherwise it is the present content, while no thread begins to change
+    /// it. `read` reads it in the snapshot.
     pub fn read_before<E>(
         &self,
         page: PageId,

@@ -35,18 +35,18 @@
 //!
 //! From random states, which random operations lead to:
 //!
-//! - every operation by itself. It does the same again ([`Check::Repeatable`]). Its inverse, read from its
-//!   bytes, restores the state ([`Check::Undo`]), is registered and written as it is read
-//!   ([`Check::WrittenDown`]), and needs no lock that the operation did not take ([`Check::LocksOfInverse`]): a
-//!   compensation requests none, so that it never waits;
+//! - every operation by itself. It does the same again ([`Check::Repeatable`]). Its inverse, read from its bytes,
+//!   restores the state ([`Check::Undo`]). It is registered and written as it is read ([`Check::WrittenDown`]). It
+//!   needs no lock that the operation did not take ([`Check::LocksOfInverse`]): a compensation requests none, so that
+//!   it never waits;
 //! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the two
 //!   really requested, declared or while they ran. Reservations are admitted by the escrow rule of the engine;
 //!   also where T2 has the locks of an operation before *a*;
 //! - histories of several transactions ([`Check::Serializable`]).
 //!
 //! Reservations keep a quantity within its bounds for every outcome of the transactions. They are promises of
-//! transactions. One that adds 4 and takes 2 has reserved 2, and another may be admitted that would, run before
-//! it, have left no room for the 4. The harness looks at bounds where transactions end.
+//! transactions. One that adds 4 and takes 2 has reserved 2. Another may be admitted that would, run before it, have
+//! left no room for the 4. The harness looks at bounds where transactions end.
 //!
 //! The engine ensures that an operation that failed leaves nothing, and the harness does it as the engine does.
 //! Siblings within one transaction share its locks; their author ensures that they make sense in any order.

@@ -1,8 +1,9 @@
 //! Operations on objects, which a user of multi-level transactions defines.
 //!
-//! An operation is a value. It names the objects that it locks and their modes (L1), does its work on pages, and, from
-//! its result, names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the database
-//! until the transaction has ended, and executed after a crash by a program that only knows its name and its bytes.
+//! An operation is a value. It names the objects that it locks and their modes (L1) and does its work on pages. From
+//! its result it names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the
+//! database until the transaction has ended. After a crash a program executes it that only knows its name and its
+//! bytes.
 //!
 //! Source: DASDBS paper, sections 1 and 2 (semantic locks, undo log records at the object level).
 
@@ -69,8 +70,8 @@ pub trait Operation {
         let _ = locks;
     }
 
-    /// Does the work. It may be called again, after all its effects were undone, if it was the victim of a deadlock or
-    /// had to wait for an object. It must not keep anything outside of the pages.
+    /// Does the work. If it was the victim of a deadlock or had to wait for an object, it is called again after all
+    /// its effects were undone. It must not keep anything outside of the pages.
     ///
     /// # Errors
     /// The operation's own, and every [`Stop`] of the pages, to be passed on.

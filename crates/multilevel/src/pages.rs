@@ -1,7 +1,7 @@
 //! An operation's view of the database: pages to read and write, objects to lock.
 //!
-//! It is a trait, so that the same operation runs in a transaction of the engine, in its recovery, and on plain pages
-//! in a test ([`crate::PlainPages`]).
+//! It is a trait. So the same operation runs in a transaction of the engine, in its recovery, and on plain pages in a
+//! test ([`crate::PlainPages`]).
 //!
 //! Under the engine every page is locked when it is first read or written (L0), until the end of the subtransaction.
 //! The lock is shared to read, exclusive to write, and converted if needed.

@@ -5,10 +5,10 @@
 //! again, and it needs no lock in the log. All losers' operations are compensated in the reverse order of their ends,
 //! over all losers: each finds the objects as it left them, but for operations that commute with it.
 //!
-//! Each compensation is a unit that holds its effect together with the note that it has been done, the
-//! last one of a transaction with the transaction's end. So a crash at any point of the undo pass
-//! leaves exactly the compensations that remain; none is done twice or left out, and none is ever
-//! compensated. An undo pass that crashes k times appends the same as one that does not crash.
+//! Each compensation is a unit that holds its effect together with the note that it has been done. The last one of a
+//! transaction holds the transaction's end, too. So a crash at any point of the undo pass leaves exactly the
+//! compensations that remain; none is done twice or left out, and none is ever compensated. An undo pass that crashes
+//! k times appends the same as one that does not crash.
 //!
 //! Source: DASDBS paper, section 2 ("Undo pass").
 

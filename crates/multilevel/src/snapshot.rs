@@ -1,11 +1,11 @@
-//! A snapshot: the effects of all transactions that had committed by one moment, and nothing of any other, to
-//! be read from any thread for any time, while transactions continue.
+//! A snapshot: the effects of all transactions that had committed by one moment, and of no others. Any thread reads it
+//! for any time, while transactions continue.
 //!
 //! It is the state that recovery would make of that moment. The pen is held for some microseconds. Under it the pages
 //! are frozen as the ended operations left them ([`crate::frames`]), and the inverses of running transactions'
 //! operations are noted. Without it these inverses are executed in the reverse order of the ends, as the undo pass
-//! does, on copies of the pages that are the snapshot's own (`view`). No transaction waits for that, and it waits for
-//! none: a page that an operation is at work on is read when the operation has ended.
+//! does. They run on copies of the pages that are the snapshot's own (`view`). No transaction waits for that, and it
+//! waits for none: a page that an operation is at work on is read when the operation has ended.
 //!
 //! *Why it is of one commit.* Locks on objects are kept until transactions end, so the order of their ends is
 //! one in which they could have run one after another. Ends are in the log's order, and the snapshot is

@@ -37,10 +37,10 @@
 //!
 //! # Subtransactions without a sphere
 //!
-//! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on
-//! its view of an unwritten subtransaction of another running transaction, since its L1 locks admit only
-//! operations that commute with it. (The reads of an *update* subtransaction do matter: they may have shown it, for
-//! instance after a split, where to write.)
+//! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on its view of
+//! an unwritten subtransaction of another running transaction: its L1 locks admit only operations that commute with
+//! it. (The reads of an *update* subtransaction do matter: they may have shown it, for instance after a split, where
+//! to write.)
 //!
 //! # Compensations
 //!

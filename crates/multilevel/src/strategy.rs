@@ -58,7 +58,7 @@ pub enum Strategy {
     },
     /// Two-level transactions on one ordered log. A subtransaction is appended when it ends. It becomes durable when a
     /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more
-    /// bytes than spheres do where transactions change the same pages, but byte ranges are small, and nothing has to
+    /// bytes than spheres do where transactions change the same pages. But byte ranges are small, and nothing has to
     /// be kept track of.
     #[default]
     OrderedLog,

@@ -1,8 +1,8 @@
 //! The log of units: the ends of subtransactions and transactions, under the pen ([`sardonyx_storage::pen`]).
 //!
 //! Its holder appends *units* to the group being filled: the log's transactions, kept whole or not at all (I4). A unit
-//! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. Since all of
-//! them are in one unit, an undo entry is durable if and only if its effect is, and nothing has to be forced before
+//! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. All of them
+//! are in one unit. So an undo entry is durable if and only if its effect is, and nothing has to be forced before
 //! anything else.
 //!
 //! An ending subtransaction still holds its page locks. So the order of units is an order in which the subtransactions
@@ -144,9 +144,9 @@ impl<'p> UnitLog<'p> {
         self.admit_as(Admission::Work)
     }
 
-    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no transaction, or
-    /// is begun when none runs. For that a small log is only made as long as needed. For a unit of a running
-    /// transaction it is prepared as far as ends may need.
+    /// Admits a unit of at most so many bytes of records that belongs to no transaction, or is begun when none runs.
+    /// For that a small log is only made as long as needed. For a unit of a running transaction it is prepared as far
+    /// as ends may need.
     pub fn admit_small(&mut self, bytes: usize, otherwise: Admission) -> Result<(), DatabaseError> {
         let at = self.0.appending().position().lsn;
         if !self.0.log().segments().grows(at) {
@@ -197,9 +197,9 @@ impl<'p> UnitLog<'p> {
         }
     }
 
-    /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or
-    /// pages that its operation changed. That holds for places of records and their texts. Its unit must not be refused
-    /// for its length (I14).
+    /// The most bytes that an inverse adds in the log to the ranges or pages that its operation changed. The inverse
+    /// has so many bytes and may take so many pages. That holds for places of records and their texts. Its unit must
+    /// not be refused for its length (I14).
     pub fn put_back_bytes(&self, inverse: usize, pages: u64) -> usize {
         let pages = pages as usize;
         match self.page_log {

@@ -150,8 +150,8 @@ fn shuttle_everyone_is_told_and_what_was_told_is_there() {
     });
 }
 
-/// A transaction may wait until its group is written, behind another group. It must not wait for one that has the pen
-/// at that moment, for the unforced end of an operation, and then waits for the first one's locks.
+/// A transaction may wait until its group is written, behind another group. Another may have the pen at that moment,
+/// for the unforced end of an operation, and then wait for the first one's locks. The first must not wait for it.
 #[test]
 fn shuttle_an_end_of_an_operation_does_not_keep_a_commit_waiting() {
     for strategy in [Strategy::OrderedLog, Strategy::SPHERES] {

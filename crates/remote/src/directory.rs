@@ -8,10 +8,11 @@
 //! DIRECTORY/entry/new_RANDOM               while a file is written
 //! ```
 //!
-//! A file is written and synced under a name of its own, then linked to its place, which fails if something is there,
-//! and the directory is synced. So a file is there whole or not, and one of several wins. A register is replaced by
-//! creating its next number. A process that finds a later one there afterwards has lost. A list of a directory may
-//! miss concurrent changes. So the last 16 files stay, and a list counts when the next one shows the same.
+//! A file is written and synced under a name of its own, then linked to its place. The link fails if something is
+//! there. Then the directory is synced. So a file is there whole or not, and one of several wins. A register is
+//! replaced by creating its next number. A process that finds a later one there afterwards has lost. A list of a
+//! directory may miss concurrent changes. So the last 16 files stay, and a list counts when the next one shows the
+//! same.
 //!
 //! After an error of a write or a sync it is unknown which bytes are stable, so the error is final
 //! ([`StoreError::Refused`], I7). A disk that is full, and a directory that is not there, are asked again

@@ -8,8 +8,8 @@
 //!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | what it is, encrypted | 16 bytes that authenticate it
 //! ```
 //!
-//! *Rotation.* There may be several secret keys: the first one encrypts, all decrypt. So a new one is put in front on
-//! every host, and an old one is taken away when nothing encrypted with it is kept any more.
+//! *Rotation.* There may be several secret keys: the first one encrypts, all decrypt. So put a new one in front on
+//! every host. Remove an old one when nothing encrypted with it is kept any more.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};

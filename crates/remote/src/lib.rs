@@ -24,8 +24,8 @@
 //!
 //! # NATS JetStream
 //!
-//! The stream is made if it is absent. It is in files, with three replicas if the servers are a cluster (and a warning
-//! if it is one server alone), without limits, and deletes nothing by itself. An existing stream with another
+//! The stream is made if it is absent. It is in files, without limits, and deletes nothing by itself. It has three
+//! replicas if the servers are a cluster; one server alone causes a warning. An existing stream with another
 //! configuration is refused, and the error names the change. Several logs can be in it, under prefixes. Servers are of
 //! version 2.12 or newer, and **sync before they answer**: `jetstream { sync_interval: always }` in their
 //! configuration. No client can see if they do, and by default they do not. Then servers that lose power together lose

@@ -7,8 +7,8 @@
 //! DIRECTORY/boundary/N, primary/N     registers, and object/NAME, as in a directory of files
 //! ```
 //!
-//! An entry is one write that is stable when it returns ([`EntryLog`]), where a file for each entry ([`DirectoryLog`])
-//! costs two commits of the file system's journal. Registers and objects, which are seldom written, are files as there.
+//! An entry is one write that is stable when it returns ([`EntryLog`]). A file for each entry ([`DirectoryLog`]) costs
+//! two commits of the file system's journal. Registers and objects, which are seldom written, are files as there.
 //! Since one process has it, others use it over TCP: the directory has no folder `entry`, and `file:` refuses it.
 
 use crate::directory::{DirectoryLog, ENTRIES};

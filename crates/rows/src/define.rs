@@ -182,8 +182,9 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Gives a table another condition, in the language of [`condition`](crate::condition).
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, the name is taken, or a row
-    /// does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the text is no condition on its rows;
+    /// [`Error::Refused`] if a row does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`].
+    /// Nothing has changed then.
     fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         let added = self.whole(|store| {
             let mut schema = schema_of(store, table)?;

@@ -10,8 +10,8 @@
 //! | text, bytes | a zero byte as `00 FF`, and `00 00` at the end |
 //! | UUID, plain data | unchanged |
 //!
-//! Integers of 32 and 64 bits are shorter the nearer they are to zero, in keys that an entry of an index has no room
-//! for. So entries hold more of the columns behind them. A value that needs `n` bytes is a byte `80 + n` and its `n`
+//! In keys that are too long for an entry of an index, integers of 32 and 64 bits are shorter the nearer they are to
+//! zero. So entries hold more of the columns behind them. A value that needs `n` bytes is a byte `80 + n` and its `n`
 //! last bytes, big-endian. A negative one is a byte `7f - n` and the `n` last bytes, without those that are `ff`.
 //!
 //! In a descending column every byte is flipped. So nulls come last in ascending order, first in descending. No key is

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Bit `i % 64` of word `i / 64` of the bitmap is set if record `i` is present. The table's word holds the table's
-//! number plus one, so that a page of zeroes belongs to no table, and above it the use of the page ([`PageUse`]).
+//! number plus one, so that a page of zeroes belongs to no table. Above it is the use of the page ([`PageUse`]).
 
 use sardonyx_storage::catalogue::{CatalogueError, RECORD_BYTES_MAX, check_record_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -85,8 +85,7 @@ impl PageLayout {
         self.slots(page, 0)
     }
 
-    /// The bits of 64 slots of a page, set for those that have records, from slot `first` on, a multiple of 64, given
-    /// the page's bytes.
+    /// The bits of 64 slots of a page, from slot `first` on, a multiple of 64. They are set for slots with records.
     #[inline]
     pub fn occupied_word(&self, page: &[u8], first: usize) -> u64 {
         let used = u64::MAX >> (64 - (self.records - first).min(64));

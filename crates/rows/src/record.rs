@@ -1,7 +1,7 @@
 //! Records: structs of a program's own that are rows of a table; handles of tables.
 //!
 //! There are two kinds, with the same verbs. [`record!`](crate::record!) makes one of a struct of plain data
-//! ([`Plain`]), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length. The
+//! ([`Plain`]), which is stored as it is. `#[derive(Record)]` makes one of a struct with fields of any length. The
 //! latter's fields are found by the columns' names. So its table may have the columns in another order, dropped ones
 //! among them, and more columns that are nullable or have a default.
 //!

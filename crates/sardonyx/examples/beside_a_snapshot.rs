@@ -1,6 +1,6 @@
-//! The cost of a snapshot for writers: transfers between accounts, in turns without a snapshot, beside one that is
-//! open and not read, and beside one that a thread scans all the time. Each round has a turn of each, so the ratios
-//! are of neighbours in time. Medians over the rounds are printed at the end.
+//! The cost of a snapshot for writers: transfers between accounts, in turns. They run without a snapshot, beside one
+//! that is open and not read, and beside one that a thread scans all the time. Each round has a turn of each, so the
+//! ratios are of neighbours in time. Medians over the rounds are printed at the end.
 //!
 //! Of each turn: transactions a second; the processor time of the writing thread for one, which other threads and
 //! programs disturb less; and the longest pause of 16 transactions, by the clock and in processor time (an upper bound

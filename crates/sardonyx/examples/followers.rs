@@ -1,9 +1,9 @@
-//! Readers in other processes beside a writer: debit-credit by several threads of this process, in turns alone, with
-//! followers that are open and not read, and with followers that are read every millisecond.
+//! Readers in other processes beside a writer: debit-credit by several threads of this process, in turns. They run
+//! alone, with followers that are open and not read, and with followers that are read every millisecond.
 //!
 //! Each transaction writes the moment at which it began into its branch. A follower that finds a new moment there
 //! notes its age. That is the time from the beginning of a transaction to the first look of another process that shows
-//! it, so the writer's own commit is in it. A look every millisecond adds up to one. In each snapshot that is read to
+//! it. So the writer's own commit is in it. A look every millisecond adds up to one. In each snapshot that is read to
 //! its end the sums of accounts, tellers and branches are compared.
 //!
 //! `cargo run --release -p sardonyx --example followers [seconds] [rounds] [followers] [threads]`

@@ -429,8 +429,8 @@ impl Tables {
     /// refused ([`Error::Closed`]), except another close, which does nothing. Dropping does the same, but reports no
     /// errors.
     ///
-    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both return at once,
-    /// and another thread does the work. The database can be opened again when that has ended.
+    /// On one of the engine's own threads both return at once, and another thread does the work. A submitted closure
+    /// that held the last handle is an example. The database can be opened again when that has ended.
     ///
     /// # Errors
     /// The error that closed the log, if there was one; [`Error::Nested`] if it is closed elsewhere. [`Error::Forked`] in

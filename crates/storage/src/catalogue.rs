@@ -9,7 +9,7 @@
 //! | 9 to 24 | extents, 32 bytes each: 2048 |
 //!
 //! A table's extents grow with it. Each new one has as many pages as the table has so far, between
-//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas grow likewise.
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`]. So a table of terabytes still has few. Areas grow likewise.
 //!
 //! A table can be dropped, renamed, or emptied at once (`free`). Its extents are then entries without an owner, which
 //! other tables take. Nothing is written into their pages. So their contents may be another table's, or this one's of

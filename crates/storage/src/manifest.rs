@@ -1,9 +1,8 @@
 //! The manifest: the facts of a database that are needed before anything else of it can be read.
 //!
-//! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
-//! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
-//! only accepted if it is byte for byte the text for its content, so damage of any byte is noticed. On a full disk
-//! [`crate::reserve`] gives it room.
+//! A small text file for people, replaced whole by an atomic rename. So a crash at any step leaves the old one or the
+//! new one. Its last line is a CRC-32C of the lines before. A manifest is only accepted if it is byte for byte the
+//! text for its content, so damage of any byte is noticed. On a full disk [`crate::reserve`] gives it room.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -8,8 +8,8 @@
 //!                                      └ force      it is written now, and waited for
 //! ```
 //!
-//! A thread that releases the pen, in any way, ensures that no group is left that another thread wanted to write and
-//! could not, because the pen was taken.
+//! Another thread may have wanted to write a group and could not, because the pen was taken. A thread that releases
+//! the pen, in any way, ensures that no such group is left.
 //!
 //! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without asking the
 //! appending threads. Beside it, under the same lock, a pen has the state of an *appender*, the code that runs

@@ -187,7 +187,7 @@ impl PageStore {
         self.small_pages = true;
     }
 
-    /// Starts a thread, for as long as the store lives, that backs pages with memory ahead of those that are being
+    /// Starts a thread, for as long as the store lives. It backs pages with memory ahead of those that are being
     /// filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be started, pages get their
     /// memory at their first touch.
     pub fn start_backing_ahead(&mut self) {

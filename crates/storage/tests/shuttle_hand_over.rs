@@ -1,6 +1,6 @@
 //! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight → acknowledged in order.
-//! With them are the feed to a consumer, the buffer pool, the room for more log, and a log that is poisoned meanwhile
-//! (I1, I7, I10). A lost wake-up shows as a deadlock.
+//! With them are the feed to a consumer, the buffer pool, the room for more log, and a poisoned log (I1, I7, I10). A
+//! lost wake-up shows as a deadlock.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-storage --test shuttle_hand_over

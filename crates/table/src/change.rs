@@ -70,9 +70,9 @@ impl Transaction<'_> {
     /// rewritten.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table or column, the type is not wider, or an index, a reference or a
-    /// condition names the column; [`Error::Limit`] if a transaction cannot rewrite so many rows. Nothing has changed
-    /// then.
+    /// [`Error::Refused`] if there is no such table or column, or the type is not wider; [`Error::Refused`] if an
+    /// index, a reference or a condition names the column; [`Error::Limit`] if a transaction cannot rewrite so many
+    /// rows. Nothing has changed then.
     pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
         self.whole(|tx| {
             let mut from = 0;

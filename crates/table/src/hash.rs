@@ -1,8 +1,8 @@
 //! The hash of a key, by a secret that is new at every opening.
 //!
-//! A client that may choose keys must not be able to choose keys that collide. The lookups of a shard would become as
-//! slow as it is long, and a row's token could not be distinguished from another's by its hash. The index is made anew
-//! at every opening, so the secret is nowhere on disk. A run that must replay from a seed (I11) names it:
+//! A client that may choose keys must not be able to choose keys that collide. Otherwise the lookups of a shard would
+//! become as slow as it is long. A row's token could not be distinguished from another's by its hash. The index is
+//! made anew at every opening, so the secret is nowhere on disk. A run that must replay from a seed (I11) names it:
 //! [`KeyHash::from_seed`].
 //!
 //! A secret is added to the word. One multiplication of 64 by 64 bits by a secret follows, and one to spread the

@@ -5,7 +5,7 @@
 //! [`Shards`] are the frozen index.
 //!
 //! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits a place in the
-//! shard, which is an open-addressing array with linear probing. A full shard is split in two, and the directory
+//! shard. A shard is an open-addressing array with linear probing. A full shard is split in two, and the directory
 //! doubles when need be. So no insert ever waits for a rehash of the whole table, only of one shard (a fraction of a
 //! millisecond).
 //!

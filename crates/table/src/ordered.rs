@@ -2,10 +2,10 @@
 //! address of the row. If the encoding is no longer than that, no row is read. Otherwise entries with one prefix are
 //! ordered by their rows' key columns, and in the end by their addresses.
 //!
-//! The tree does not know keys. A search gives a prefix and, for entries with that prefix, a condition on the row's
-//! address that holds up to the place and not behind it ([`Sought`]). Readers take the few words of a node that a
-//! search needs from its live or frozen page. If rows must be read, they copy a snapshot's node first, since its
-//! addresses must be right before they are followed.
+//! The tree does not know keys. A search gives a prefix and a condition on the row's address. For entries with that
+//! prefix the condition holds up to the place and not behind it ([`Sought`]). Readers take the few words of a node
+//! that a search needs from its live or frozen page. If rows must be read, they copy a snapshot's node first, since
+//! its addresses must be right before they are followed.
 //!
 //! Invariants: leaves are linked in order in both directions. Every child but a node's first has the first entry below
 //! it beside it, so every entry that is compared is of an existing row. Only the root may have no entries; then the

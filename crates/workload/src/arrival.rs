@@ -1,8 +1,8 @@
 //! The times between arrivals of transactions, of several processes with a given rate.
 //!
-//! The GEM paper drives its model with an open Poisson stream. The other processes are more regular
-//! (deterministic, Erlang) or burstier (hyperexponential, on-off), to show the part of a response
-//! time that comes from the arrivals alone. Each has exactly the mean rate asked for.
+//! The GEM paper drives its model with an open Poisson stream. The other processes are more regular (deterministic,
+//! Erlang) or burstier (hyperexponential, on-off). They show the part of a response time that comes from the arrivals
+//! alone. Each has exactly the mean rate asked for.
 //!
 //! Times are seconds as `f64`. Logarithms are `libm`'s, which give the same bits on every machine,
 //! so a seed replays everywhere (invariant I11).

@@ -116,8 +116,8 @@ impl PageReference {
 
 /// A transaction: its type and its references, in order.
 ///
-/// A caller that takes many of them from a source passes the same one again and again
-/// ([`Transaction::clear`] keeps the allocation), so that none is allocated per transaction.
+/// A caller that takes many of them from a source passes the same one again and again. So none is allocated per
+/// transaction ([`Transaction::clear`] keeps the allocation).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Transaction {
     /// The transaction type, from 0.

@@ -185,7 +185,7 @@ fn shuttle_siblings_wait_as_one_and_are_denied_together() {
     });
 }
 
-/// A conversion that is granted at once passes the waiters, and may so close a cycle through a sibling that waits,
+/// A conversion that is granted at once passes the waiters. So it may close a cycle through a sibling that waits,
 /// though no new wait begins.
 #[test]
 fn shuttle_a_conversion_that_passes_the_waiting_closes_no_cycle_unseen() {

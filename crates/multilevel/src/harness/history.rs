@@ -1,10 +1,10 @@
 //! Random histories of several transactions that the locks admit, with commits and aborts anywhere, compared with the
 //! transactions that committed one after another.
 //!
-//! Pairs show an error of a matrix in the fewest words. But two that go together and two others that do need not make
-//! four that do, if the locks of an operation depend on the state. Histories are the theorem itself. Locks are kept to
-//! the end of the transaction, so the order of the ends is a serial order that must explain every result and the state
-//! in the end.
+//! Pairs show an error of a matrix in the fewest words. If the locks of an operation depend on the state, two
+//! compatible ones and two others need not make four that are compatible. Histories are the theorem itself. Locks are
+//! kept to the end of the transaction. So the order of the ends is a serial order that must explain every result and
+//! the state in the end.
 
 use super::call::Call;
 use super::claims::Held;

@@ -2,9 +2,9 @@
 //!
 //! An object is a key *k*, in the index or not; the gap below it, down to the next smaller key, belongs to an existing
 //! key. One more object per index is its end, and the gap above the greatest key. Locks belong to transactions and are
-//! kept to their end. They are requested while the leaves in question are locked (L0), to the end of the operation, so
-//! that the next key does not change meanwhile. If one has to be waited for, the operation is executed again
-//! afterwards and finds the next key anew. A lock on a former next key is kept and costs others a wait at most.
+//! kept to their end. They are requested while the leaves in question are locked (L0), to the end of the operation. So
+//! the next key does not change meanwhile. If one has to be waited for, the operation is executed again afterwards and
+//! finds the next key anew. A lock on a former next key is kept and costs others a wait at most.
 //!
 //! # Modes
 //!
@@ -30,9 +30,9 @@
 //! | insert | | | | | | | |
 //! | merge | | × | × | | × | × | × |
 //!
-//! - *Exist* excludes *gap*. If the key is removed (its insertion is undone; it is deleted), the
-//!   gap locked below it would be the lower part of the next key's gap, and no operation would look
-//!   for the lock there. It excludes *merge* for the same reason.
+//! - *Exist* excludes *gap*. If the key is removed (its insertion is undone; it is deleted), the gap locked below it
+//!   would be the lower part of the next key's gap. No operation would look for the lock there. It excludes *merge*
+//!   for the same reason.
 //! - *Exist* admits *insert*, so that several transactions insert side by side, in any order of the
 //!   keys. The new key is locked itself. The intention only meets readers of the gap, and if the
 //!   next key is removed, it need not meet them any more.
@@ -52,8 +52,8 @@
 //!
 //! # Gaps that split
 //!
-//! A transaction that inserts into a gap splits it, and its own lock on the gap, if it has one, is on the upper part
-//! only. So if it has one ([`Pages::held`]), or cannot know, it locks the lower part as well: *gap* on its new key.
+//! A transaction that inserts into a gap splits it. Its own lock on the gap, if it has one, is on the upper part only.
+//! So if it has one ([`Pages::held`]), or cannot know, it locks the lower part as well: *gap* on its new key.
 //! Otherwise the part stays open for insertions of others.
 //!
 //! # Remaining waits

@@ -1,7 +1,7 @@
 //! Operations on one key.
 //!
-//! Each reads first, asks for its locks then, and writes last, so that an operation that has to
-//! wait for a lock has nothing to be undone.
+//! Each reads first, asks for its locks then, and writes last. So an operation that has to wait for a lock has nothing
+//! to be undone.
 
 use super::error::IndexError;
 use super::locks::{EXIST, GAP, INDEX_KEYS, INSERT, MERGE, READ, UPDATE, inherit, object};

@@ -1,10 +1,10 @@
 //! The work of the log of units for persistence spheres (S2/PS). It keeps completed subtransactions until
 //! they are written, and writes spheres as units, with the undo entries of all running transactions in them.
 //!
-//! Invariants: the unwritten part is bounded, in pages and in bytes of undo entries, so that the spheres with which a
-//! transaction ends always fit into one unit. And (I14) the undo area has a spare place for every page that
-//! the unwritten entries may need. When a sphere is written, by the end of any transaction, only room in the
-//! log can be missing, and that is requested before.
+//! Invariants: the unwritten part is bounded, in pages and in bytes of undo entries. So the spheres with which a
+//! transaction ends always fit into one unit. And (I14) the undo area has a spare place for every page that the
+//! unwritten entries may need. When a sphere is written, by the end of any transaction, only room in the log can be
+//! missing, and that is requested before.
 //!
 //! Source: DASDBS paper, section 2, "Deferred Log Writes".
 

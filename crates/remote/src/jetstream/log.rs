@@ -5,8 +5,8 @@
 //! never change, so an old answer with an entry is as good as a new one. But an absent entry, or a register's state,
 //! counts only if the stream then takes a *mark*: a message without content, on the condition that the seen state is
 //! still the last one. The servers' agreement decides that where all messages are, so it cannot be old. Without it, a
-//! process that claims a log could read an old boundary from a server that is cut off, and take a long deleted entry
-//! for the end.
+//! process that claims a log could read an old boundary from a server that is cut off. Then it would take a long
+//! deleted entry for the end.
 //!
 //! *Entries larger than a message are stored in parts*: first all but the last, under a random name that no reader
 //! uses. Then the last one follows with the entry's own subject and condition, and names the others. So the entry is

@@ -2,8 +2,8 @@
 //! the locks. Nothing that it does, closing and dropping included, harms its parent. The parent's acknowledged
 //! transactions are there, and nothing of the child's.
 //!
-//! A child made by the raw system call may not even allocate memory while its parent's threads do, since the C library
-//! does not know of it. So with threads such a child does only work that needs no memory.
+//! The C library does not know of a child made by the raw system call. So it may not even allocate memory while its
+//! parent's threads do. So with threads such a child does only work that needs no memory.
 //!
 //! Each test is alone in its process: the children inherit the locks that other tests' threads hold.
 

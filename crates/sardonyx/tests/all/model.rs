@@ -1,7 +1,7 @@
 //! Random transactions against a plain model: closures, submitted closures and batches of a procedure. They are waited
-//! for, awaited or dropped, committed, refused, failed and panicked, in all shapes, with several group policies and
-//! durabilities, closing and reopening in between. In every shape the results are those of one transaction at a time
-//! in the order of submission.
+//! for, awaited or dropped, committed, refused, failed and panicked. Shapes, group policies and durabilities vary,
+//! with closing and reopening in between. In every shape the results are those of one transaction at a time in the
+//! order of submission.
 
 use crate::common;
 use crate::common::{

@@ -1,5 +1,5 @@
-//! Real forks: a child made by the C library or by the raw system call runs a body and reports by its exit code if it
-//! was content. A child that hangs is killed by its alarm and so is not content.
+//! Real forks: a child made by the C library or by the raw system call runs a body. Its exit code shows if it was
+//! content. A child that hangs is killed by its alarm and so is not content.
 
 #![allow(dead_code, reason = "tests of other crates use a part of it")]
 

@@ -24,9 +24,8 @@ const LARGE_BUFFER: u32 = 5;
 
 pub use crate::load::SYNTHETIC_TRACE;
 
-/// Instructions of the transactions of the trace: the GEM paper gives none. Together with the
-/// overhead of I/O they make about 360,000 per transaction of 57 accesses, which is the GEM paper's
-/// 45% CPU utilisation at 50 TPS.
+/// Instructions of the transactions of the trace: the GEM paper gives none. Together with the overhead of I/O they
+/// make about 360,000 per transaction of 57 accesses. That is the GEM paper's 45% CPU utilisation at 50 TPS.
 const TRACE_INSTRUCTIONS: [f64; 3] = [20_000.0, 5_000.0, 25_000.0];
 
 /// Arrivals of the trace's transactions per second and node.

@@ -4,8 +4,8 @@
 //!
 //! Invariants:
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
-//! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete, that is when
-//!   all of its blocks are durable and so is the journal's archive up to there.
+//! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete: all of its blocks are
+//!   durable, and so is the journal's archive up to there.
 //! - After any failure nothing more is written, and the log is needed from the same place as before. But
 //!   an error that left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by
 //!   the same step again. Such a step writes the same block to the same slot, which holds no newest

@@ -1,10 +1,10 @@
-//! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding
-//! backup on disk. It is a consumer of the log and never reads the live pages, so it stops no
-//! transaction and can live in another thread, process or host.
+//! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding backup on disk. It is a
+//! consumer of the log and never reads the live pages. So it stops no transaction and can live in another thread,
+//! process or host.
 //!
 //! - [`shadow`]: DB' of one stripe;
-//! - [`slot_map`]: the slot of the backup file for a block, so that the newest durable version of a block is never
-//!   overwritten before its next one is durable;
+//! - [`slot_map`]: the slot of the backup file for a block. The newest durable version of a block is never overwritten
+//!   before its next one is durable;
 //! - [`slot`]: a slot's header, with the position from which the log must be applied to a version of a block;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
 //! - [`CheckpointInterval`]: the distance of checkpoints, and the spread of their blocks;

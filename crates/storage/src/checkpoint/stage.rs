@@ -3,12 +3,12 @@
 //!
 //! Each stripe's loop alternates between the TPK paper's two phases at the grain of one block. It takes *all* waiting
 //! groups and applies them to DB', then writes one block if a checkpoint is being written, and so on. The TPK paper's
-//! writeout phase lets the log accumulate in the queue until the whole copy is on disk. Here the queue never holds more
-//! than the groups of one block's write, and each block has its own position from which the log must be applied
-//! to it.
+//! writeout phase lets the log accumulate in the queue until the whole copy is on disk. Here the queue never holds
+//! more than the groups of one block's write. Each block has its own position from which the log must be applied to
+//! it.
 //!
 //! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again until there is
-//! some, and shows it meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in
+//! some. It shows that meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in
 //! any other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way
 //! transactions go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!

@@ -1,9 +1,9 @@
 //! The real disk: files of the operating system, under one root directory.
 //!
-//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`, which on devices with forced unit access costs
+//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`. On devices with forced unit access that costs
 //! one write instead of a write and a cache flush. Files opened for direct access bypass the page cache where the file
-//! system can. Where it refuses (at open, or only at the first read or write) they go through it. Nothing else changes:
-//! the alignment rule stays, so that a program tested here works there.
+//! system can. Where it refuses (at open, or only at the first read or write) they go through it. Nothing else
+//! changes: the alignment rule stays, so that a program tested here works there.
 //!
 //! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) creates nothing, changes nothing and
 //! requests no right to. It works on a read-only file system and on files of another user. Several processes that read

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
-//! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]), and removed from
-//! its last group backwards, so that the rest is a log at any moment. A known place is recorded only when recovery has
-//! made it stable: a killed process may have left log that is seen here and lost by a power cut. The checkpoints have
-//! no part that is cut off, if nothing was acknowledged that the store did not have
+//! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]). It is removed
+//! from its last group backwards, so that the rest is a log at any moment. A known place is recorded only when
+//! recovery has made it stable: a killed process may have left log that is seen here and lost by a power cut. The
+//! checkpoints have no part that is cut off, if nothing was acknowledged that the store did not have
 //! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins
 //! anew.
 //!
@@ -329,8 +329,8 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups
-    /// that were cut off. Then its checkpoints have only log that one of the two has.
+    /// True if the directory may begin anew, and its log ends just before the first group of a file of groups that
+    /// were cut off. Then its checkpoints have only log that one of the two has.
     fn is_kept_aside(&self) -> Result<bool, OpenError> {
         let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
         let Some(ended) = self.ended.filter(|_| may) else {

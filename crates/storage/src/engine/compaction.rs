@@ -8,17 +8,17 @@
 //! 3. The manifest is replaced by one that names them, and the group from which on the log changes their pages. That
 //!    is the one step at which the database changes, and it is atomic. It also records that the log begins again with
 //!    that group, at the start of a segment that may be short.
-//! 4. The old backup and the old log are removed, and the log's new first segment is made, with the mark of a log that
+//! 4. The old backup and the old log are removed. The log's new first segment is made, with the mark of a log that
 //!    ended in order. If a crash leaves a part of this undone, the next opening does it ([`finish`]).
 //!
-//! It uses no transactions that move rows. Those would need a log as large as the database, a place for every row
-//! beside the old one, and a page store, backup and slots that shrink under readers. The size of a rewrite is that of
-//! the remaining rows.
+//! It uses no transactions that move rows. Those would need a log as large as the database, and a place for every row
+//! beside the old one. The page store, backup and slots would have to shrink under readers. The size of a rewrite is
+//! that of the remaining rows.
 //!
 //! Invariants: no earlier group is applied to the new pages, after any later damage. The new blocks name a complete
-//! checkpoint before theirs that began at the same place, so a missing one is an error and never redone from older log.
-//! Redo ignores the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they are
-//! durable in the archive before the log goes (I6).
+//! checkpoint before theirs that began at the same place. So a missing one is an error and never redone from older
+//! log. Redo ignores the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they
+//! are durable in the archive before the log goes (I6).
 
 use super::Engine;
 use crate::checkpoint::checkpointer::Resume;

@@ -1,9 +1,10 @@
 //! A directory whose log no longer reaches back to its backup, since its checkpoints were left to followers, or a part
 //! of it is lost. The store has everything missing, so it begins anew from there, as a new directory does.
 //!
-//! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries. The
-//! rest of the log here must be whole to the recorded end: a tail behind damage may be in no other place. The claim has
-//! put the end of the log here into the store; a directory that follows is refused if it has more than that.
+//! It does so only if the store is read. The store must have all of the log that is known to be there, in a base or in
+//! entries. The rest of the log here must be whole to the recorded end: a tail behind damage may be in no other place.
+//! The claim has put the end of the log here into the store; a directory that follows is refused if it has more than
+//! that.
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 //!

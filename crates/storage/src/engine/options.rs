@@ -31,9 +31,9 @@ pub struct StorageOptions {
     pub identity: Option<u64>,
     /// The most bytes of log on disk, rounded down to segments; at least four of them.
     pub log_bytes_max: u64,
-    /// Bytes of log that are prepared before opening returns, rounded down to segments, so that the first
-    /// transactions do not wait for the disk to be filled with zeroes. With none the log of a new database
-    /// is small and grows with use.
+    /// Bytes of log that are prepared before opening returns, rounded down to segments. So the first transactions do
+    /// not wait for the disk to be filled with zeroes. With none the log of a new database is small and grows with
+    /// use.
     pub log_bytes_prepared: u64,
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,

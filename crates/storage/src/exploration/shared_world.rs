@@ -2,9 +2,9 @@
 //! operations on the disk, and the machine may crash at any of them. Every recovery is compared with
 //! a model of everything that was submitted and acknowledged.
 //!
-//! A process's *ring* is the model's list of transactions itself: the tail that is published with
-//! the log's end is a number of transactions. Each transaction is counted by the log and most append
-//! a row to a journal, so that one which is logged twice is noticed although redo is idempotent.
+//! A process's *ring* is the model's list of transactions itself: the tail that is published with the log's end is a
+//! number of transactions. The log counts each transaction, and most append a row to a journal. So one that is logged
+//! twice is noticed although redo is idempotent.
 
 use super::mortal::{Death, Killed, Mortal};
 use crate::disk::{Disk, Faults, SimulatedDisk};

@@ -1,5 +1,5 @@
-//! The place of a journal's row, for readers that come back. Positions are in the order of the rows, and a
-//! position means the same row for as long as the database lives, also when the row has moved.
+//! The place of a journal's row, for readers that come back. Positions are in the order of the rows. A position means
+//! the same row for as long as the database lives, also when the row has moved.
 
 use super::chunk::RowPlace;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Several groups may be on their way to the disk at once and may arrive in any order. A transaction may be
 //! acknowledged only when its group *and all earlier ones* are there. If the log has a copy elsewhere, a group is on
-//! its way to both at once, and has arrived when both have it, whichever is first. This is that rule as a state
+//! its way to both at once. It has arrived when both have it, whichever is first. This is that rule as a state
 //! machine: no clock, no thread, no disk.
 
 use super::LogPosition;

@@ -5,10 +5,10 @@
 //! - *Nothing, a part or all of its group is on disk, and the end has not moved.* Nothing of it was acknowledged. The
 //!   next leader writes a group of the same number over it. The robust lock is passed on only when the dead thread's
 //!   last system call is over, so the two never write at once.
-//! - *The same, but the next leader has more records (or fewer), so that the group does not fit into its segment any
-//!   more and has another place.* Then there would be two groups of one number, and a reader would believe the wrong
-//!   one and find no successor. So each leader records the place before it writes ([`LogState::place`]). The next one
-//!   erases the old group's header, durably, before it writes to another place.
+//! - *The same, but the next leader has more records (or fewer). The group does not fit into its segment any more and
+//!   has another place.* Then there would be two groups of one number, and a reader would believe the wrong one and
+//!   find no successor. So each leader records the place before it writes ([`LogState::place`]). The next one erases
+//!   the old group's header, durably, before it writes to another place.
 //! - *All of it is on disk, and the end has moved, but no waiter was notified.* The end carries the caller's tail, so
 //!   the next leader does not take these records again.
 //!

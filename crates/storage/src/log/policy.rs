@@ -10,7 +10,7 @@ pub const TIME_PER_GROUP_MAX: Duration = Duration::from_secs(3600);
 /// The time at which the group that is being filled is handed to the logging stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
-    /// As soon as the disk is free to take it. The next group fills while one is being written, so the group's size
+    /// As soon as the disk is free to take it. The next group fills while one is being written. So the group's size
     /// follows from the load and the disk, in both directions, with nothing to tune. A lone transaction never waits
     /// for company.
     #[default]

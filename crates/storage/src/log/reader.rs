@@ -2,9 +2,9 @@
 //!
 //! The log ends at the first group that is not whole (I4). Behind it there may be leftovers: whole groups that were in
 //! flight together with the torn one and were never acknowledged. Their knowledge distinguishes them from corruption.
-//! A later group that knew the broken one to be *durable* proves that it was whole once, and that is an error naming
-//! file and offset. Leftovers never chain onto later log, because each opening counts up the incarnation, and a group
-//! of an earlier incarnation is not believed after one of a later.
+//! A later group that knew the broken one to be *durable* proves that it was whole once. That is an error naming file
+//! and offset. Leftovers never chain onto later log. Each opening counts up the incarnation, and a group of an earlier
+//! incarnation is not believed after one of a later.
 //!
 //! One case is not noticed here: the last group in flight at a crash, damaged after it became durable, with no later
 //! group to prove it. For that reason a clean close appends an empty group. Recovery also knows a position from
@@ -100,8 +100,8 @@ impl LogReader {
         }
     }
 
-    /// For reading a log that another process writes to. A group in flight may be incomplete when it is read, but
-    /// whole, and durable to a later group, when that one is found behind it. So apparent corruption is read once
+    /// For reading a log that another process writes to. A group in flight may be incomplete when it is read. It may
+    /// be whole, and durable to a later group, when that one is found behind it. So apparent corruption is read once
     /// more. If the group is whole now, the log ended before it at the first read. Never for a log without a writer,
     /// where a second read finds nothing else.
     pub fn beside_writer(mut self) -> LogReader {

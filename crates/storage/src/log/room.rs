@@ -7,7 +7,7 @@
 //! and is undone: a transaction that was executed whole can always be logged (I10).
 //!
 //! A *large* transaction, one with more records than may share a group ([`GroupLimits::transaction_bytes`]), has a
-//! group for itself, which spans segments if it does not fit into one ([`super::group`]). The log is prepared for it
+//! group for itself. That spans segments if it does not fit into one ([`super::group`]). The log is prepared for it
 //! step by step, before the records are appended. If the log is at its limit, a checkpoint of its durable part makes
 //! room meanwhile. So the transaction may be as large as the log ([`large_bytes_max`]). One for which there is no room
 //! gets an error and is undone like any other.
@@ -33,8 +33,8 @@ pub struct Room {
 }
 
 /// The most bytes of records of one transaction in a log of so many segments at most. Beside its own group there are
-/// three segments: the one in which the log ends before it, one for the transactions of the group before, and the one
-/// in which the log ends after it.
+/// three segments: one in which the log ends before it, one for the transactions of the group before, and one in which
+/// the log ends after it.
 pub fn large_bytes_max(layout: LogLayout, segments_max: u64) -> usize {
     let spanned = segments_max.saturating_sub(3) * layout.segment_bytes;
     let fits = spanned.saturating_sub(GROUP_HEADER_BYTES as u64) & !7;
@@ -110,8 +110,8 @@ impl Room {
         self.supply.prepare_for_group(self.at, bytes + SLACK_BYTES)
     }
 
-    /// Has the log prepared for a transaction with so many bytes of records, in a group for itself, behind a group of
-    /// those that ended before it. Returns the number of bytes that are prepared, which are some more.
+    /// Has the log prepared for a transaction with so many bytes of records, in a group for itself. Before it is a
+    /// group of those that ended before. Returns the number of bytes that are prepared, which are some more.
     pub(super) fn make_large(
         &mut self,
         transaction_bytes: usize,

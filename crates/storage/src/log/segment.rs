@@ -17,8 +17,8 @@
 //!   a first segment in which a group reaches beyond the file's end, or ends there, was cut;
 //! - the needs of a transaction are prepared before it is executed, so that a full disk refuses transactions and never
 //!   strands executed ones ([`super::supply`], [`super::room`]);
-//! - remaining older log leads up to those without a gap, too. A recovery that must go back further than was needed,
-//!   because a newer block is damaged, finds the log whole or finds that it was freed;
+//! - remaining older log leads up to those without a gap, too. If a newer block is damaged, a recovery must go back
+//!   further than was needed. It finds the log whole or finds that it was freed;
 //! - there are never more than `segments_max` files (I10).
 
 use super::group::GROUP_ALIGNMENT;

@@ -243,9 +243,9 @@ impl LogState {
         self.want_prepared(self.needed_end(layout, pending));
     }
 
-    /// Returns true if a transaction with so many bytes of records may be admitted that is written as a group of its
-    /// own, at any size. It is written after all that is published is durable, and nothing is published before it is
-    /// durable itself. Its own space is prepared then, and the rest of the segment in which the log ends after it.
+    /// Returns true if a transaction with so many bytes of records may be admitted that is a group of its own, at any
+    /// size. It is written after all that is published is durable, and nothing is published before it is durable
+    /// itself. Its own space is prepared then, and the rest of the segment in which the log ends after it.
     pub fn admits_alone(&self, layout: LogLayout, records: u64) -> bool {
         self.prepared_end() >= self.needed_alone(layout, records)
     }

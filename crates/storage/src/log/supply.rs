@@ -285,9 +285,9 @@ impl SegmentSupply {
         self.prepare_with(|segments| segments.prepare_for_group(at, bytes))
     }
 
-    /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it, while the
-    /// log is being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its
-    /// limit, a checkpoint of its durable part frees some of it meanwhile.
+    /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it. The log is
+    /// being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its limit, a
+    /// checkpoint of its durable part frees some of it meanwhile.
     ///
     /// # Errors
     /// As [`SegmentSupply::prepare_for_group`].
@@ -461,9 +461,9 @@ impl SegmentSupply {
         Supplied::Refused
     }
 
-    /// Waits until this may be admitted. Without threads the caller does the work. It takes the steps of the supply,
-    /// and, while those wait for a checkpoint, calls `drive`, which makes the filling group durable and takes a step
-    /// of checkpointing.
+    /// Waits until this may be admitted. Without threads the caller does the work. It takes the steps of the supply.
+    /// While those wait for a checkpoint, it calls `drive`, which makes the filling group durable and takes a step of
+    /// checkpointing.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there; nothing is lost then, and a

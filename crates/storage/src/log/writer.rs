@@ -18,7 +18,7 @@
 //! pen. A writer publishes that the disk is free before it looks for a group. Both accesses are sequentially
 //! consistent, so one of them sees the other. A step that found the pen taken leaves word
 //! (`LogWriter::was_turned_away`), and the holder steps in its place. A step that took a place at the disk and could
-//! not seal takes the groups that were handed over meanwhile, and notifies the threads that found no place. A thread
+//! not seal takes the groups that were handed over meanwhile. It notifies the threads that found no place. A thread
 //! without a buffer is notified when one is returned. Waiters register before they check the condition. The models in
 //! `tests/shuttle_hand_over.rs` explore all of that.
 //!

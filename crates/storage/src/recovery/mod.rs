@@ -1,9 +1,9 @@
-//! Recovery: the newest whole version of every backup block, then the log from the oldest of their
-//! positions to the log's end, then a copy for the checkpointer.
+//! Recovery: the newest whole version of every backup block, then the log from the oldest of their positions on. Then
+//! a copy is made for the checkpointer.
 //!
 //! It changes no byte of the log and the backup, so it may be killed at any instruction and repeated. It does make the
 //! backup, the log and the archive stable before it relies on them, names included (`stable`). Their writers may have
-//! been killed before doing so, or have failed to, and recovered data will be acknowledged, checkpointed and freed from
+//! been killed before doing so, or have failed to. Recovered data will be acknowledged, checkpointed and freed from
 //! the log (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
@@ -62,8 +62,8 @@ pub struct RecoveryOptions {
     pub beside_writer: bool,
     /// Large parts of the database may never have been touched: memory is to follow use.
     pub sparse: bool,
-    /// The end of the log, if this process has written it and recorded it in the manifest, as a host does that follows
-    /// and then takes over. The prepared space behind it, which may be two segments, is not read once more.
+    /// The end of the log, if this process has written it and recorded it in the manifest. A host that follows and
+    /// then takes over does so. The prepared space behind it, which may be two segments, is not read once more.
     pub known_end: Option<KnownEnd>,
 }
 

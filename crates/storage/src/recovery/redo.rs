@@ -1,5 +1,5 @@
-//! The redo pass. It applies the log's groups to the pages, gives the archive its missing rows, and writes the part of
-//! the log again that is not proved durable (see [`super::stable`]).
+//! The redo pass. It applies the log's groups to the pages and gives the archive its missing rows. It writes the part
+//! of the log again that is not proved durable (see [`super::stable`]).
 //!
 //! The archive gets a group's rows only when the group is durable: a later group that is being read
 //! knew it so, or it was written again. For that, the rows of the few groups between are kept.

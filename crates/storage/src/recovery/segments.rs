@@ -1,9 +1,9 @@
 //! Checks that this log can have left the files in its directory: without a gap, and none of them foreign.
 //!
-//! Every segment that was ever written to begins with a group, which names its database and its LSN, or
-//! belongs to the spanning group that begins an earlier one. Segments are only ever renamed to later ones.
-//! So a segment begins with its own group; or an older one, if it is prepared and the log has not got there; or none.
-//! A group of another database, a later one, or an older one where the log has been is no leftover.
+//! Every segment that was ever written to begins with a group, which names its database and its LSN. Or it belongs to
+//! the spanning group that begins an earlier one. Segments are only ever renamed to later ones. So a segment begins
+//! with its own group; or an older one, if it is prepared and the log has not got there; or none. A group of another
+//! database, a later one, or an older one where the log has been is no leftover.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};

@@ -2,8 +2,7 @@
 //! it follows the durable log here ([`StoreCopy::carry`]).
 //!
 //! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the
-//! store takes one after the other, and they grow with the load, up to the limit of a follower's log
-//! ([`entry_bytes`]).
+//! store takes one after the other. They grow with the load, up to the limit of a follower's log ([`entry_bytes`]).
 //!
 //! A store that gives no answer is asked for as long as the database is open ([`Closing`]): transactions wait meanwhile, and
 //! go on when it answers. Only another owner, or a contradiction to the log here, closes it.

@@ -36,10 +36,10 @@
 //! 3. *Fences are never deleted.* A writer that was stopped for hours tries exactly the number of its successor's
 //!    fence. If that were deleted, it would succeed.
 //! 4. *The boundary moves before anything is deleted.* Under a number whose entry is deleted anything can be created
-//!    again: by an old request that was delayed, or by a claimant that takes the gap for the end. So a reader that finds
-//!    nothing reads the boundary next, and a claimant reads it after its fence is stored. A fence counts once the
-//!    boundary, read after it, is not beyond it. Below the boundary there is then the entry that was there before, or
-//!    the fence of a claim that failed, and neither is taken for log.
+//!    again: by an old request that was delayed, or by a claimant that takes the gap for the end. So a reader that
+//!    finds nothing reads the boundary next, and a claimant reads it after its fence is stored. A fence counts once
+//!    the boundary, read after it, is not beyond it. Below the boundary there is then the former entry, or the fence
+//!    of a claim that failed. Neither is taken for log.
 //! 5. *A list does not show the end*: it may be old. It only shows that an entry is missing from the middle.
 //! 6. Epochs grow along the log, and each has one writer, whose number is random.
 //!

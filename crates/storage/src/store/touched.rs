@@ -1,5 +1,5 @@
-//! The pages of a store that were ever touched, so that a caller that copies a mostly untouched store need
-//! not look at all of it.
+//! The pages of a store that were ever touched. A caller that copies a mostly untouched store need not look at all of
+//! it.
 //!
 //! The operating system knows: a page that was never touched has no entry in the page table. If it does not tell (no
 //! `/proc`, pages of another size), all pages count as touched.

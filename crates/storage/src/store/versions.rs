@@ -1,6 +1,6 @@
-//! The writer's side of snapshots. Before a page changes for the first time since the newest snapshot, one copy of it
-//! is made and given to every open snapshot that has none. Newer ones have a copy only if all older ones have, so one
-//! look at the newest's table suffices.
+//! The writer's side of snapshots. Before a page's first change since the newest snapshot, one copy of it is made and
+//! given to every open snapshot that has none. Newer ones have a copy only if all older ones have, so one look at the
+//! newest's table suffices.
 //!
 //! Copies are in a page store of their own, the *pool*, which is used again and again. At the bound on its pages the
 //! oldest snapshot is ended and its copies are used again: the writer never waits and never fails. Stores that are

@@ -4,10 +4,9 @@
 //! node, so that keys inserted in ascending order fill their leaves. In descending order the same holds the other way
 //! round. The root keeps its page: it is pushed down into a new node before it splits.
 //!
-//! A leaf without entries is removed from the tree, with the nodes above it that had no other child.
-//! A leaf that is less than a quarter full is joined with a neighbour under the same parent if both
-//! fit into three quarters of one. So the tree has at most one leaf without entries, its only one,
-//! and pages given back are used again before the tree grows.
+//! A leaf without entries is removed from the tree, with the nodes above it that had no other child. A leaf less than
+//! a quarter full is joined with a neighbour under the same parent if both fit into three quarters of one. So the tree
+//! has at most one leaf without entries, its only one, and pages given back are used again before the tree grows.
 
 use super::change::{self, Built};
 use super::descent::{Place, Step, child_page};
@@ -45,8 +44,8 @@ pub fn replace<P: TreePages + ?Sized>(
     insert(pages, tree, place, key, value)
 }
 
-/// The number of pages to put back an entry that is about to be removed from a place, or to become shorter, after
-/// others have used its room. The leaf and every node above it splits, the root is pushed down before, and the tree
+/// The number of pages to put back an entry that is about to be removed from a place, or to become shorter. Others may
+/// have used its room by then. The leaf and every node above it splits, the root is pushed down before, and the tree
 /// may have become higher meanwhile.
 pub fn pages_to_come_back(place: &Place) -> u64 {
     place.path.len() as u64 + 3

@@ -1,8 +1,8 @@
 //! Preparing the log when a sync fails or the process is killed meanwhile (I7): space that is believed to be prepared
 //! is stable, for every process that goes on.
 //!
-//! Each test looks at every sync or step of a growth, with several outcomes drawn from seeds, and at the disk that
-//! would remain if everything unsynced were lost.
+//! Each test looks at every sync or step of a growth, with several outcomes drawn from seeds. It also looks at the
+//! disk that would remain if everything unsynced were lost.
 
 use crate::common::NoCheckpoints;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};

@@ -259,7 +259,7 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     println!("{all:?}");
     assert!(all.opened >= seeds.count() as u64, "{all:?}");
     assert!(all.behind < all.opened && all.trimmed > 0, "{all:?}");
-    // This needs another host that goes on with less than the one before had on its way, a base of that at once, and a
-    // trim.
+    // This needs another host that continues with less than the one before had on its way. It also needs a base of
+    // that at once, and a trim.
     assert!(20 * all.refused <= all.opened, "{all:?}");
 }

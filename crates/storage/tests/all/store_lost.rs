@@ -1,5 +1,5 @@
 //! Losses when data is needed: entries of a store whose log a directory no longer has from the beginning on, and log
-//! of the directory that the store does not have. Nothing is deleted then, since the rest may be the only copy.
+//! that only the directory has. Nothing is deleted then, since the rest may be the only copy.
 
 use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,

@@ -3,7 +3,7 @@
 //! At either bound the oldest is ended. So a program that forgets transactions delays no other one. The program frees
 //! the content of an ended one by dropping it.
 //!
-//! Invariant: when a transaction takes bytes, the running ones have at most the bound, and the ended ones that are not
+//! Invariant: when a transaction takes bytes, the running ones have at most the bound. The ended ones that are not
 //! dropped have at most as much. So both together never have more than twice the bound.
 
 use sardonyx_base::process::Process;

@@ -3,7 +3,7 @@
 //! An entry is the first 8 bytes of a key's encoding, read as a number, and the address of its row. A leaf has entries
 //! and the leaves on both sides. An inner node has children and, for each but the first, the first entry below it. The
 //! parts of entries are in arrays of their own, so that a search reads few cache lines. The places behind the last
-//! prefix have the largest prefix. So a search does not depend on the number of entries, and takes the same steps in
+//! prefix have the largest prefix. So a search does not depend on the number of entries. It takes the same steps in
 //! every node, without a branch that would be mispredicted.
 
 use sardonyx_storage::page::Address;

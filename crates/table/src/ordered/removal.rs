@@ -1,4 +1,4 @@
-//! Removing an entry. Nodes that become empty are freed, and those that are less than a quarter full are joined with a
+//! Removing an entry. Nodes that become empty are freed. Those that are less than a quarter full are joined with a
 //! neighbour if both then fill three quarters at most. Invariants: see [`Tree`](super::Tree)'s module.
 
 use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, LEAF_BYTES, LEAF_ENTRIES, Leaf};

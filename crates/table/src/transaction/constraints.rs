@@ -204,9 +204,9 @@ impl Transaction<'_> {
     /// Gives a table another condition, in the language of [`condition`](sardonyx_rows::condition).
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, the name is taken, or a row
-    /// does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check)); [`Error::Limit`]. Nothing has changed
-    /// then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the text is no condition on its rows;
+    /// [`Error::Refused`] if a row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check));
+    /// [`Error::Limit`]. Nothing has changed then.
     pub fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         DefineRows::add_check(self, table, name, condition)
     }

@@ -6,7 +6,7 @@
 //! one's keys. The transaction that adds it to the table applies the last changes, up to the current rows.
 //!
 //! Invariant: entries are compared by rows of a snapshot, or of now, in which every entry's row has the key that it
-//! was inserted with. So of the rows that changed between two states all are removed, by the earlier one, before the
+//! was inserted with. So the rows that changed between two states are all removed, by the earlier one. Only then the
 //! first of them is inserted, by the later one.
 
 use super::Transaction;

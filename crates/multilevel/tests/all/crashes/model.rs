@@ -2,8 +2,8 @@
 //! did.
 //!
 //! One thread drives each schedule, so there is one order of commits; and there is one log. So after a crash the
-//! committed transactions are the first `j` of it, for a `j` between those that were acknowledged and those that were
-//! tried. [`Model::settle`] finds it.
+//! committed transactions are the first `j` of it. The number `j` is between those of the acknowledged and of the
+//! tried ones. [`Model::settle`] finds it.
 
 use super::operations::{POWERS, POWERS_IN_LANE, Place, Sum, added};
 use super::state::State;

@@ -1,5 +1,5 @@
-//! A file of the real disk: reads, writes through direct access where the file system can, writes that are
-//! stable when they return, and room ahead, filled with zeroes or only allocated.
+//! A file of the real disk: reads, writes through direct access where the file system can, and writes that are stable
+//! when they return. Room ahead is filled with zeroes or only allocated.
 
 use super::uninterrupted;
 use crate::disk::{Access, AlignedBuffer, DIRECT_ALIGNMENT, DiskError, DiskFile, check};

@@ -1,9 +1,9 @@
 //! The simulated directory tree: the names that the running process sees, the names that would surely be there after a
 //! crash, and the unsynced changes in between.
 //!
-//! A change that survives a crash takes with it the earlier changes of the same names. So a rename
-//! is atomic (one of its names exists, never both and never neither), and no name leads to a file
-//! that it never had. Changes of unrelated names survive in any combination.
+//! A change that survives a crash takes with it the earlier changes of the same names. So a rename is atomic: one of
+//! its names exists, never both and never neither. No name leads to a file that it never had. Changes of unrelated
+//! names survive in any combination.
 //!
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
 //! synced. A lost one takes with it all its content, even if that was synced.

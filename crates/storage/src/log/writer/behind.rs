@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A thread of its own syncs all groups that were acknowledged meanwhile ([`LogWriter::run_behind`]). A group's
-//! knowledge of earlier durable groups is of this disk. So a crash that takes from this log a group that the copy has
-//! is its end and no damage, and the next opening reads on from the copy.
+//! knowledge of earlier durable groups is of this disk. A crash may take from this log a group that the copy has. That
+//! is the log's end and no damage, and the next opening reads on from the copy.
 //!
 //! Invariants:
 //! - I1, in the copy;

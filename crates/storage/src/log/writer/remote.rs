@@ -7,10 +7,9 @@
 //! response time is that of the slower one.
 //!
 //! A crash may leave a group at either place alone. One that is only here is put into the copy by the next opening, or
-//! cut off, if another owner went on. One that is only in the copy is appended here by the next opening, whose first
-//! act is to overwrite the bytes behind the log's end. Neither was acknowledged. After a failed write here the copy
-//! may have the group, after a failed append this log may: both close the log, and the next opening decides by the
-//! copy.
+//! cut off, if another owner went on. One that is only in the copy is appended here by the next opening. Its first act
+//! is to overwrite the bytes behind the log's end. Neither was acknowledged. After a failed write here the copy may
+//! have the group, after a failed append this log may: both close the log, and the next opening decides by the copy.
 //!
 //! Invariants:
 //! - I1: a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited for;

@@ -152,8 +152,8 @@ impl LogWriter {
         }
     }
 
-    /// After an attempt to seal that failed, and after releasing everything. If it failed for want of a buffer, and
-    /// one came back while we still held the pen, then the logging thread was notified but could not use it.
+    /// After an attempt to seal that failed, and after releasing everything. It may have failed for want of a buffer,
+    /// and one came back while we still held the pen. Then the logging thread was notified but could not use it.
     pub(super) fn after_a_miss(&self, misses_before: u64) {
         if self.pool.misses() != misses_before && self.pool.is_ready() {
             self.work.signal();

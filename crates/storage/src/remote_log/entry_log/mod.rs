@@ -7,10 +7,10 @@
 //! append(k, bytes) ┘   (one leads)          └▶ log/0000000000000003.log
 //! ```
 //!
-//! The log is of the kind that databases have ([`crate::log`]): checksummed groups in segments that are filled with zeroes
-//! before their first use and used again, a reader that tells a torn end from damage, and a segment supply. The
-//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts as one
-//! transaction.
+//! The log is of the kind that databases have ([`crate::log`]): checksummed groups, a reader that distinguishes a torn
+//! end from damage, and a segment supply. Segments are filled with zeroes before their first use and used again. The
+//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts
+//! as one transaction.
 //!
 //! - `change`: the records; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
 //!

@@ -1,8 +1,8 @@
 //! A run: several processes, one store, and the events between them, drawn from a seed (I11).
 //!
 //! A step lets a process ask, lets a request arrive, or lets an answer arrive. Or it does harm: a request is doubled,
-//! refused or kept for later, an answer is lost, a process is stopped, killed or started, or claims the log while its
-//! owner lives. A machine that waits for an answer may learn at any time that none comes.
+//! refused or kept for later, or an answer is lost. A process is stopped, killed or started, or claims the log while
+//! its owner lives. A machine that waits for an answer may learn at any time that none comes.
 
 use super::checker::{Claimed, Seen};
 use super::process::{Channel, Copy, IDENTITY, Process, Role};
