@@ -177,7 +177,7 @@ impl Scan {
                 Scan::Wrong("something stands between a closing quote and the next delimiter")
             }
             (Scan::Plain, b'"') => {
-                Scan::Wrong("a quote stands in a field that does not begin with one")
+                Scan::Wrong("a quote is in a field that does not begin with one")
             }
             (Scan::Start | Scan::Plain, _) => Scan::Plain,
         }

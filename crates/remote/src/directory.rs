@@ -195,7 +195,7 @@ impl DirectoryLog {
         made.map_err(|error| self.failed("make a directory in it", &error))?;
         let probed = probe::probe(&log);
         if let Err(error) = fs::remove_dir_all(&beside) {
-            tracing::warn!(%error, directory = %beside.display(), "what a probe left is not deleted");
+            tracing::warn!(%error, directory = %beside.display(), "the objects of a probe are not deleted");
         }
         probed
     }

@@ -103,7 +103,7 @@ impl ObjectLog {
             .map(|meta| Ok(meta?.location));
         let deleted = self.ask("list and delete", delete(self.store.clone(), found.boxed()));
         if let Err(error) = deleted {
-            tracing::warn!(%error, prefix = self.prefix, "what a probe left is not deleted");
+            tracing::warn!(%error, prefix = self.prefix, "the objects of a probe are not deleted");
         }
     }
 

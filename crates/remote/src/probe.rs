@@ -57,13 +57,13 @@ fn again<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreEr
 fn boundary(store: &dyn RemoteStore) -> Result<(Vec<u8>, RegisterVersion), StoreError> {
     match again(|| store.read_register(Register::Boundary))? {
         Some(stored) => Ok((stored.bytes, stored.version)),
-        None => unsuitable(store, "what was written there cannot be read afterwards"),
+        None => unsuitable(store, "a written object cannot be read afterwards"),
     }
 }
 
 fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.read(1))?.is_some() {
-        return unsuitable(store, "an object is there that nobody wrote");
+        return unsuitable(store, "an object is there that was never written");
     }
     // After a lost answer it is not known if the first request was done: either way the entry is there now.
     again(|| store.append_at(1, b"first"))?;
@@ -74,7 +74,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
         );
     }
     if again(|| store.read(1))?.as_deref() != Some(b"first") {
-        return unsuitable(store, "a read does not give what was written before");
+        return unsuitable(store, "a read does not return the object written before");
     }
     again(|| store.swap_register(Register::Boundary, None, b"first"))?;
     let (_, old) = boundary(store)?;
@@ -93,7 +93,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
         );
     }
     if boundary(store)?.0 != b"second" {
-        return unsuitable(store, "a read does not give what was written before");
+        return unsuitable(store, "a read does not return the object written before");
     }
     Ok(())
 }
@@ -143,10 +143,10 @@ fn judge(
     match (won[..].first(), found) {
         _ if won.len() > 1 => unsuitable(
             store,
-            "of several that wrote at once more than one was told that it succeeded",
+            "of several concurrent writers more than one got success",
         ),
         (Some(winner), Some(found)) if found == winner.to_string() => Ok(()),
-        (Some(_), _) => unsuitable(store, "what was told to be written is not there"),
+        (Some(_), _) => unsuitable(store, "an acknowledged object is not there"),
         (None, _) if silent => Ok(()),
         (None, _) => unsuitable(store, "of several that wrote at once none succeeded"),
     }

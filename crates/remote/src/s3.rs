@@ -75,7 +75,7 @@ pub(crate) fn connect_with(
         && !is_this_host(host)
     {
         return Err(wrong(format!(
-            "its endpoint http://{} has no TLS; use https, or set AWS_ALLOW_HTTP=true if nobody can listen there",
+            "its endpoint http://{} has no TLS; use https, or set AWS_ALLOW_HTTP=true if the network cannot be tapped",
             host_of(host)
         )));
     }

@@ -150,7 +150,7 @@ fn compare(
         }
     } else if !schema.begins_with_records() {
         return differs(
-            "columns were dropped or widened, and others added, but the type does not say which fields it has; name \
+            "columns were dropped or widened, and others added, but the type does not declare its fields; name \
              them all in `record!`, or declare the type with `#[derive(Record)]`, or use rows"
                 .to_string(),
         );
@@ -297,7 +297,7 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
              give the type a table of its own"
         }
         false => {
-            "\nrows from before a column was added do not have it, so a plain record can only be what they begin with: \
+            "\nrows from before a column was added do not have it, so a plain record can only be their beginning: \
              declare the type without the added columns, if no other was dropped or widened, or with \
              `#[derive(Record)]`, or use rows"
         }

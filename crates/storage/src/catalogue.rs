@@ -329,7 +329,7 @@ impl Catalogue {
         match Way::of(bytes) {
             Way::Empty => return Self::read_empty(store),
             Way::Tables if root.as_bytes().iter().all(|&byte| byte == 0) => {
-                return wrong("the root is empty, but what it should list is there");
+                return wrong("the root is empty, but its definitions or extents are not");
             }
             Way::Tables if root.magic != MAGIC => return wrong("the root's mark is not there"),
             Way::Tables => {}

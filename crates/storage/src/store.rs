@@ -89,7 +89,7 @@ pub enum StoreError {
     /// The operating system refused to reserve or to commit memory.
     #[error(
         "cannot {operation} {bytes} bytes of memory for pages: {source}; let the process have more (its limit on \
-         address space is `ulimit -v`), or set `memory_bytes_max` to what it may use"
+         address space is `ulimit -v`), or set `memory_bytes_max` to its allowance"
     )]
     Memory {
         /// `reserve` or `commit`.
@@ -103,7 +103,7 @@ pub enum StoreError {
     /// The process may not have more address space, which is less than the store's limit.
     #[error(
         "the page store cannot grow from {reserved_bytes} to {asked_bytes} bytes: {source}; raise the \
-         limit of the process on address space (`ulimit -v`), or set `memory_bytes_max` to what it may use"
+         limit of the process on address space (`ulimit -v`), or set `memory_bytes_max` to its allowance"
     )]
     AddressSpace {
         /// Bytes that the store would need.

@@ -114,7 +114,7 @@ impl Described {
     }
 
     fn of_bytes(bytes: &[u8]) -> Result<Described, &'static str> {
-        let wrong = "has a description that is none";
+        let wrong = "has an invalid description";
         let (number, rest) = bytes.split_first_chunk().ok_or(wrong)?;
         let (length, rest) = rest.split_first_chunk().ok_or(wrong)?;
         let length = usize::from(u16::from_le_bytes(*length));
@@ -311,7 +311,7 @@ impl ChangeDecoder {
             (true, None) => (head, position, Vec::new()),
             (false, Some(begun)) if begun.0 == head => begun,
             (false, None) => return Err(wrong("is inside of a change: begin where one begins")),
-            _ => return Err(wrong("does not follow what is before it")),
+            _ => return Err(wrong("does not follow the row before")),
         };
         begun.2.extend_from_slice(content);
         if flags & LAST == 0 {
@@ -320,7 +320,7 @@ impl ChangeDecoder {
         }
         let (_, first, mut content) = begun;
         if content.len() != head.before + head.after {
-            return Err(wrong("has another length than it says"));
+            return Err(wrong("has another length than the recorded one"));
         }
         if kind == DESCRIPTION {
             if generation_of(&content) != head.generation {

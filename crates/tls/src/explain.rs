@@ -14,7 +14,7 @@ pub fn certificate(error: &CertificateError) -> String {
             "its certificate has expired: give it a new one, if the clocks are right".into()
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "its certificate is not valid yet: look at the clocks".into()
+            "its certificate is not valid yet: check the clocks".into()
         }
         // The second is also the error for a CA of the same name with another key.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
@@ -28,7 +28,7 @@ pub fn certificate(error: &CertificateError) -> String {
              nothing"
                 .into()
         }
-        other => format!("its certificate is none that can be used ({other})"),
+        other => format!("its certificate cannot be used ({other})"),
     }
 }
 
@@ -56,7 +56,7 @@ pub fn error(peer: &str, error: &Error) -> TransportError {
             None => other(format!("it ended TLS's greeting with the alert {alert:?}")),
         },
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => other(
-            "what it sends is no TLS, which this process uses: give both ends the same transport"
+            "its bytes are no TLS, which this process uses: give both ends the same transport"
                 .into(),
         ),
         Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => {
@@ -81,8 +81,8 @@ fn refusal(alert: AlertDescription) -> Option<&'static str> {
         | AlertDescription::CertificateRevoked
         | AlertDescription::CertificateUnknown
         | AlertDescription::AccessDenied => {
-            "this process's certificate is not accepted there (its name, its purpose or its kind): what that one says of \
-             it has more"
+            "this process's certificate is not accepted there (its name, its purpose or its kind): the other \
+             end's log has more"
         }
         _ => return None,
     })

@@ -159,7 +159,7 @@ pub fn authority(file: &Path) -> Result<RootCertStore, TlsError> {
         let added = roots.add(certificate);
         added.map_err(|error| TlsError::Unusable {
             file: file.into(),
-            reason: format!("it has what is no certificate ({error})"),
+            reason: format!("it has a part that is no certificate ({error})"),
         })?;
     }
     Ok(roots)

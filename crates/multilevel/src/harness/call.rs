@@ -151,7 +151,7 @@ where
         let this = self.describe();
         match again == this {
             true => Ok(()),
-            false => Err(format!("what was written as {this} is read as {again}")),
+            false => Err(format!("the bytes of {this} are read as {again}")),
         }
     }
 }
@@ -160,7 +160,7 @@ where
 pub(crate) fn decode<O: Recorded + Debug + 'static>(bytes: &[u8]) -> Result<Inverting, String> {
     let name = O::NAME;
     let operation = O::decode(bytes)
-        .ok_or_else(|| format!("{name:?} does not read what it wrote: {bytes:?}"))?;
+        .ok_or_else(|| format!("{name:?} does not read its own bytes: {bytes:?}"))?;
     let again = Inverse::of(&operation);
     if again.bytes() != bytes {
         let again = again.bytes();

@@ -123,7 +123,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         };
         let left = self.seen(&pair.pages);
         if left != *b_alone {
-            let what = "b is admitted beside a, but undoing a does not leave what b alone gives";
+            let what = "b is admitted beside a, but undoing a does not leave the result of b alone";
             let found = pair.tell(check, what);
             return wrong(
                 found
@@ -138,7 +138,8 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         if left == before {
             return Ok(());
         }
-        let what = "b is admitted beside a, but undoing a and then b does not leave what was there";
+        let what =
+            "b is admitted beside a, but undoing a and then b does not restore the state before";
         let found = pair.tell(check, what);
         wrong(
             found

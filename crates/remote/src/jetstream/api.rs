@@ -173,7 +173,7 @@ pub(super) fn direct(message: async_nats::Message) -> Result<Stored, Failure> {
             body: message.payload,
         }),
         _ => Err(Failure::Unclear(
-            "its answer does not say which message it is".into(),
+            "its answer does not name its message".into(),
         )),
     }
 }

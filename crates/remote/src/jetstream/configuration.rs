@@ -116,8 +116,7 @@ impl StreamConfiguration {
             ),
             (
                 self.persist_mode == "async",
-                "it acknowledges what is not yet written; make one with --persist-mode=default"
-                    .into(),
+                "it acknowledges unwritten messages; make one with --persist-mode=default".into(),
             ),
             (
                 self.num_replicas < replicas,
@@ -128,7 +127,8 @@ impl StreamConfiguration {
             ),
             (
                 self.retention != "limits",
-                "it deletes what consumers have read; make one with --retention=limits".into(),
+                "it deletes messages that consumers have read; make one with --retention=limits"
+                    .into(),
             ),
             (
                 self.discard != "new",
@@ -171,7 +171,10 @@ impl StreamConfiguration {
                 "nothing in it can be deleted; make one without --deny-purge and --deny-delete"
                     .into(),
             ),
-            (self.no_ack, "it does not say what it has; set --ack".into()),
+            (
+                self.no_ack,
+                "it does not acknowledge messages; set --ack".into(),
+            ),
             (
                 self.sealed,
                 "it is sealed, so nothing can be put there; make another one".into(),
@@ -182,7 +185,7 @@ impl StreamConfiguration {
             ),
             (
                 self.subject_transform.is_some() || self.allow_msg_counter,
-                "it changes what is put there; make one without transforms and counters".into(),
+                "it changes messages; make one without transforms and counters".into(),
             ),
         ];
         let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);

@@ -219,7 +219,7 @@ impl Asked {
         answer.map_err(|error| match error.kind() {
             RequestErrorKind::TimedOut => no_answer(self.limit),
             RequestErrorKind::NoResponders => Failure::Unclear(
-                "nobody listens there: is JetStream on in its servers, and are most of them there?"
+                "no server answers there: is JetStream on in its servers, and do most of them run?"
                     .into(),
             ),
             _ => Failure::Unclear(shown(&error, &[])),
@@ -259,7 +259,7 @@ impl Asked {
         if !is_cluster {
             tracing::warn!(
                 place = self.place,
-                "its server is in no cluster: what is there is lost with that host"
+                "its server is in no cluster: the log is lost with that host"
             );
         }
         self.is_ready.store(true, Ordering::Relaxed);

@@ -63,7 +63,7 @@ impl<S: Stream> JetStreamLog<S> {
             .stream
             .purge("delete what a probe left", vec![self.subjects.all()]);
         if let Err(error) = deleted {
-            tracing::warn!(%error, "what a probe left is not deleted");
+            tracing::warn!(%error, "the objects of a probe are not deleted");
         }
     }
 

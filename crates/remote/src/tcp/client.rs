@@ -279,7 +279,7 @@ pub(super) fn check_address(address: &str, may_leave: bool) -> Result<(), StoreE
         true => Ok(()),
         false => Err(wrong(format!(
             "it is another host, and the connection would be without TLS: set {TLS_VARIABLE} to a directory with \
-             ca.pem, cert.pem and key.pem, or {ALLOW_PLAIN_VARIABLE}=true where nobody else can listen"
+             ca.pem, cert.pem and key.pem, or {ALLOW_PLAIN_VARIABLE}=true if the network cannot be tapped"
         ))),
     }
 }

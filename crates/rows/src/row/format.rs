@@ -154,7 +154,7 @@ impl RowFormat {
         Err(SchemaError::Place {
             column: column.map_or_else(String::new, |column| column.name.clone()),
             offset: column.map_or(0, |column| column.offset),
-            reason: "makes rows no longer, and the length of a row says its shape",
+            reason: "makes rows no longer, and the length of a row shows its shape",
         })
     }
 

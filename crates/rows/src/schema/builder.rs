@@ -88,7 +88,7 @@ impl SchemaBuilder {
     pub fn nullable(mut self) -> Self {
         match self.columns.last_mut() {
             Some((_, nullable)) => *nullable = true,
-            None => self.misplaced = Some("`nullable` stands before any column"),
+            None => self.misplaced = Some("`nullable` is called before any column"),
         }
         self
     }
@@ -102,7 +102,7 @@ impl SchemaBuilder {
                     (_, value) => value,
                 }
             }
-            None => self.misplaced = Some("`default_value` stands before any column"),
+            None => self.misplaced = Some("`default_value` is called before any column"),
         }
         self
     }
@@ -143,7 +143,7 @@ impl SchemaBuilder {
             (true, _) => self.primary.get_or_insert_default(),
             (false, None) => {
                 self.misplaced =
-                    Some("`ordered` and `unique` stand behind a primary key or an index");
+                    Some("`ordered` and `unique` must follow a primary key or an index");
                 self.primary.get_or_insert_default()
             }
         }
@@ -173,7 +173,7 @@ impl SchemaBuilder {
     pub fn cascade(mut self) -> Self {
         match self.references.last_mut() {
             Some(reference) => reference.on_delete = OnDelete::Cascade,
-            None => self.misplaced = Some("`cascade` stands behind a reference"),
+            None => self.misplaced = Some("`cascade` must follow a reference"),
         }
         self
     }
@@ -182,7 +182,7 @@ impl SchemaBuilder {
     pub fn on_delete(mut self, action: OnDelete) -> Self {
         match self.references.last_mut() {
             Some(reference) => reference.on_delete = action,
-            None => self.misplaced = Some("`on_delete` stands behind a reference"),
+            None => self.misplaced = Some("`on_delete` must follow a reference"),
         }
         self
     }

@@ -194,7 +194,8 @@ impl Schema {
         match unique.any(is_key) {
             true => Ok(()),
             false => Err(wrong(
-                "what it refers to is not the key of a unique index there, in its order; make one, or refer to the primary \
+                "its columns there are not the key of a unique index, in its order; create one, or refer to the \
+                 primary \
                  key"
                     .to_string(),
             )),

@@ -294,7 +294,7 @@ impl Schema {
                 reason,
             };
             if before.is_some_and(|before| before >= declared.column) {
-                return Err(wrong("stands twice, or out of order"));
+                return Err(wrong("is there twice, or out of order"));
             }
             before = Some(declared.column);
             let limit = declared.limit();
@@ -306,7 +306,7 @@ impl Schema {
                 Some(DeclaredDefault::Value(value)) => {
                     let fits = limit.fit(value.as_ref()) == Some(value.as_ref());
                     if !column.accepts(value) || !fits {
-                        return Err(wrong("has a default that is none of its type"));
+                        return Err(wrong("has a default that its type cannot have"));
                     }
                 }
                 Some(DeclaredDefault::Sql(text)) => {

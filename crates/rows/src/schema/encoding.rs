@@ -101,7 +101,7 @@ impl Schema {
         }
         let (length, checksum) = (head.u32()?, head.u32()?);
         if bytes.len() - head.at != length {
-            return Err(head.damaged("another length than it says"));
+            return Err(head.damaged("another length than the recorded one"));
         }
         let body = head.take(length)?;
         if crc32c::crc32c(body) as usize != checksum {

@@ -82,7 +82,7 @@ impl DefinitionBytes {
         definition.check().map_err(|error| error.to_string())?;
         let life_check = if self.life == 0 { 0 } else { !self.life };
         if self.life_check != life_check || self.life > LIFE_MAX {
-            return Err("a life that is none".to_string());
+            return Err("an impossible life".to_string());
         }
         Ok((definition, self.life))
     }
@@ -143,7 +143,7 @@ impl ExtentBytes {
             }
         };
         if self.check != check {
-            return Err("an extent of another table or area than it says");
+            return Err("an extent of another table or area than it records");
         }
         Ok((self.of as u16, self.flags & REUSED != 0))
     }

@@ -322,7 +322,7 @@ impl Ledger {
     pub fn found_room(&self, stripe: usize) {
         if let Some(waited) = self.entries.lock()[stripe].waiting.take() {
             let waited = waited.since.elapsed();
-            events::info!(?waited, stripe, "the checkpoint goes on");
+            events::info!(?waited, stripe, "the checkpoint continues");
         }
         self.tell();
     }

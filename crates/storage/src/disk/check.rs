@@ -62,7 +62,7 @@ pub(super) fn range(offset: u64, len: usize) -> io::Result<()> {
         Some(end) if end <= i64::MAX as u64 => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{len} bytes at offset {offset} end beyond what a file can hold"),
+            format!("{len} bytes at offset {offset} end beyond the largest file"),
         )),
     }
 }

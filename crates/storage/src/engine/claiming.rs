@@ -265,7 +265,8 @@ impl<'a> Joining<'a> {
             {
                 events::warn!(
                     error = %source,
-                    "the checkpoints or journals here have what another host went on without: this directory begins anew"
+                    "the checkpoints or journals here have transactions that another host continued without: this \
+                     directory begins anew"
                 );
                 marks::begin_anew(&**self.home)?;
                 self.is_anew = true;
@@ -359,7 +360,8 @@ impl<'a> Joining<'a> {
             true => Ok(()),
             false => Err(impossible(format!(
                 "this database had {} groups when its log began to be in {}, and from number {end} on they are not there \
-                 yet: open the database in the directory that has them; if that is lost, make a copy of what is there",
+                 yet: open the database in the directory that has them; if that is lost, make a copy of the \
+                 store's part",
                 self.whole_before - 1,
                 self.remote.store.place()
             ))),

@@ -103,7 +103,8 @@ pub(super) fn keep_aside(
             first_group = fork.first_group,
             groups = fork.groups,
             transactions = fork.transactions,
-            "another host went on, perhaps without what is only here: it is cut off the log, and kept in this file; it may \
+            "another host continued, perhaps without the groups that are only here: they are cut off the log, and \
+             kept in this file; it may \
              be the last copy of transactions that were acknowledged"
         );
     }

@@ -79,7 +79,7 @@ pub enum GuestError {
     },
     /// The database has less than it had.
     #[error(
-        "{file} says that the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
+        "by {file} the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
          in its place, or a host cut its fork of the log; follow anew to read the present state"
     )]
     WentBack {

@@ -77,7 +77,7 @@ pub(super) fn go_on(
         events::info!(
             base_entry = base.entry.next,
             base_groups = base.log.group - 1,
-            "the store no longer has what follows here: it is compared from a base on"
+            "the store no longer has the log behind this one: it is compared from a base on"
         );
         return Ok(GoingOn::From(base));
     }
@@ -97,7 +97,7 @@ pub(super) fn go_on(
                 groups = end - 1,
                 base_entry = known.entry.next,
                 base_groups = known.log.group - 1,
-                "the store no longer has what follows the log here: this directory begins anew with the newest base"
+                "the store no longer has the log behind this one: this directory begins anew with the newest base"
             );
             marks::begin_anew(&**home)?;
             Ok(GoingOn::Anew)

@@ -23,7 +23,7 @@
 //!
 //! // The first process recovers, makes the shared memory, and lets the others in.
 //! let opening = lock_opening(&disk)?;
-//! let first = open_first(&disk, &options)?.expect("nobody has it open");
+//! let first = open_first(&disk, &options)?.expect("no process has it open");
 //! let state = LogState::zeroed();
 //! first.initialise(&state);
 //! let (incarnation, manifest) = (first.incarnation(), first.manifest);

@@ -73,7 +73,7 @@ pub enum JournalError {
         oldest: u64,
     },
     /// The database keeps no journal rows.
-    #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
+    #[error("the database keeps no journal rows (its manifest has `journal = nothing`)")]
     NotKept,
 }
 

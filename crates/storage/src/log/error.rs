@@ -93,7 +93,7 @@ pub enum LogError {
     /// recovers the durable ones.
     #[error(
         "the log is closed after a failed write ({cause}): transactions not yet acknowledged have \
-         an unknown fate; reopen the database to recover what is durable"
+         an unknown fate; reopen the database to recover the durable ones"
     )]
     Poisoned {
         /// The first failure.
@@ -104,7 +104,7 @@ pub enum LogError {
     /// reopening the database recovers the durable ones.
     #[error(
         "the log is closed because the engine's thread {thread:?} died ({message}): transactions not \
-         yet acknowledged have an unknown fate; reopen the database to recover what is durable"
+         yet acknowledged have an unknown fate; reopen the database to recover the durable ones"
     )]
     ThreadDied {
         /// The thread's name.

@@ -345,13 +345,13 @@ impl LogReader {
     fn check_chain(&self, header: &GroupHeader) -> Result<(), LogError> {
         if header.first_transaction != self.position.transactions {
             return Err(self.inconsistent(format!(
-                "it says that {} transactions came before it, but there were {}",
+                "it records {} transactions before it, but there were {}",
                 header.first_transaction, self.position.transactions
             )));
         }
         if header.durable_number >= header.number {
             return Err(self.inconsistent(format!(
-                "it says that group {} was durable before it",
+                "it records that group {} was durable before it",
                 header.durable_number
             )));
         }

@@ -11,8 +11,8 @@ pub enum SharedLogError {
     /// A write failed, in this process or in another (I7).
     #[error(
         "the shared log is closed after a failed write ({reason}): transactions not yet \
-         acknowledged have an unknown fate; close the database in every process and open it again \
-         to recover what is durable"
+         acknowledged have an unknown fate; close the database in every process and open it again to recover the \
+         durable ones"
     )]
     Poisoned {
         /// The first failure; cut off after [`super::TEXT_BYTES_MAX`] bytes.

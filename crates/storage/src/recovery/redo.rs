@@ -107,7 +107,7 @@ impl Recorded {
             offset: self.layout.offset_in_segment(header.lsn),
             number: header.number,
             reason: format!(
-                "{MANIFEST_FILE} says that the log ended after it at LSN {}, with {} transactions, \
+                "{MANIFEST_FILE} records that the log ended after it at LSN {}, with {} transactions, \
                  in incarnation {}",
                 recorded.lsn, recorded.transactions, recorded.incarnation
             ),

@@ -81,7 +81,7 @@ pub enum EntryError {
     #[error("it does not begin as an entry does, with SdxE")]
     Magic,
     /// The head's checksum is another one.
-    #[error("its head's checksum is {found:08x}, it says {expected:08x}")]
+    #[error("its head's checksum is {found:08x}, it records {expected:08x}")]
     Head {
         /// The checksum in it.
         expected: u32,
@@ -103,7 +103,7 @@ pub enum EntryError {
         found: u64,
     },
     /// The length differs from the recorded one.
-    #[error("it has {found} bytes behind its head, and says {expected}")]
+    #[error("it has {found} bytes behind its head, and records {expected}")]
     Length {
         /// The length in it.
         expected: u64,
@@ -111,7 +111,7 @@ pub enum EntryError {
         found: u64,
     },
     /// The groups' checksum is another one.
-    #[error("its groups' checksum is {found:08x}, it says {expected:08x}")]
+    #[error("its groups' checksum is {found:08x}, it records {expected:08x}")]
     Payload {
         /// The checksum in it.
         expected: u32,

@@ -164,7 +164,9 @@ impl<'a> Owned<'a> {
         let mut is_first = true;
         loop {
             let Some(layout) = self.take(cell) else {
-                return damage("a value's cell is none, is free, or is another value's, too");
+                return damage(
+                    "a value's cell does not exist, is free, or is another value's, too",
+                );
             };
             let content = &self.bytes[cell.0 as usize..][..layout.stride];
             let is_last = left <= layout.stride;
@@ -174,7 +176,7 @@ impl<'a> Owned<'a> {
                 &content[NEXT_BYTES..]
             };
             if is_first && !payload.starts_with(reference.start()) {
-                return damage("a value does not start as its reference says");
+                return damage("a value does not start as in its reference");
             }
             if is_last {
                 return Ok(());

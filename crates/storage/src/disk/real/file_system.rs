@@ -18,7 +18,8 @@ pub(super) fn warn_of(root: &Path) {
         events::warn!(
             directory = %root.display(),
             file_system = name,
-            "this file system can lose writes that it said were stable, if its drive fails: put the log on ext4 or xfs"
+            "this file system can lose writes that it reported as stable, if its drive fails: put the log on ext4 \
+             or xfs"
         );
     }
 }

@@ -71,8 +71,8 @@ pub enum EntryLogError {
     },
     /// The log ends before the place that it had reached.
     #[error(
-        "{file} ends the log at offset {offset}, before group {group}, but the log had reached group {recorded}, as \
-         {described} says: segments are missing, or were replaced by older ones"
+        "{file} ends the log at offset {offset}, before group {group}, but the log had reached group {recorded} \
+         by {described}: segments are missing, or were replaced by older ones"
     )]
     CutShort {
         /// The file in which the log ends.
