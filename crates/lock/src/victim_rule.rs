@@ -22,7 +22,7 @@ pub enum VictimRule {
     Youngest,
     /// The transaction that began first.
     Oldest,
-    /// Any, each as likely. The choice is a function of the seed and of who is in the deadlock.
+    /// Any, each as likely. The choice is a function of the seed and of the deadlock's members.
     Random {
         /// Another seed, other choices.
         seed: u64,

@@ -137,7 +137,7 @@ impl<'d> Subtransaction<'d> {
         self.workspace
             .changes
             .undo_to(self.begin, |page, start, old| {
-                // SAFETY: right of a writer: what was changed is locked exclusively, and no
+                // SAFETY: right of a writer: the changed pages are locked exclusively, and no
                 // reference that was given out outlives the operation's execution.
                 unsafe { frames.bytes_mut(page, start..start + old.len()) }.copy_from_slice(old);
             });

@@ -331,7 +331,7 @@ impl<'d> Transaction<'d> {
                 .changes
                 .undo_to(Mark::default(), |page, start, old| {
                     let frames = &self.database.frames;
-                    // SAFETY: right of a writer: what was changed is locked exclusively until the
+                    // SAFETY: right of a writer: the changed pages are locked exclusively until the
                     // transaction's end, and no operation of it is running.
                     let bytes = unsafe { frames.bytes_mut(page, start..start + old.len()) };
                     bytes.copy_from_slice(old);

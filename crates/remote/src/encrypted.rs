@@ -5,7 +5,7 @@
 //! cannot be put in another's place. Names, numbers and lengths can be seen by the keeper.
 //!
 //! ```text
-//!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | what it is, encrypted | 16 bytes that authenticate it
+//!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | the encrypted content | 16 bytes that authenticate it
 //! ```
 //!
 //! *Rotation.* There may be several secret keys: the first one encrypts, all decrypt. So put a new one in front on

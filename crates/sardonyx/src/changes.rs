@@ -26,7 +26,7 @@
 //!     assert_eq!((last.table(), last.kind()), ("accounts", ChangeKind::Updated));
 //!     assert_eq!(last.before()?.unwrap().get("balance")?, ValueRef::Int(100));
 //!     assert_eq!(last.after()?.unwrap().get("balance")?, ValueRef::Int(70));
-//!     // Whoever has handled it goes on there, whatever happens in between.
+//!     // A reader that has handled it goes on there, after any interruption.
 //!     assert_eq!(bank.changes(last.next()..)?.count(), 0);
 //!     bank.close()
 //! }

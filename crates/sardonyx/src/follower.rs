@@ -20,7 +20,7 @@
 //!     let accounts = bank.table::<Account>()?;
 //!     bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
 //!
-//!     // … and any number of others, of the same host, read what it has committed.
+//!     // … and any number of others, of the same host, read its commits.
 //!     let reader = Tables::follow(&path)?;
 //!     let then = reader.snapshot()?;
 //!     let accounts = then.table::<Account>()?.expect("it is declared");

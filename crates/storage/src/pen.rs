@@ -3,7 +3,7 @@
 //! Every way of running transactions appends in the same steps, and this is their only order:
 //!
 //! ```text
-//!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       nobody waits for what was appended
+//!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       without a waiter
 //!                                      ├ hand_on    it is written as soon as the disk is free
 //!                                      └ force      it is written now, and waited for
 //! ```

@@ -6,7 +6,7 @@
 //! STREAM.PREFIX....BYTES-PARTS                         either, in so many parts, of which the last is in this message
 //! STREAM.PREFIX.part.entry.....=.RANDOM.NUMBER         a part before
 //! STREAM.PREFIX.register.boundary                      a register
-//! STREAM.PREFIX.mark                                   what is put there to see whether something has changed
+//! STREAM.PREFIX.mark                                   a mark, to see if something has changed
 //! ```
 //!
 //! The length is in the subject, so that a list needs no content: fences are known by it. A prefix is one token (it may

@@ -115,7 +115,7 @@ impl LogReader {
         self.checks_end = checks_end;
     }
 
-    /// The log is known to end here, by the caller who wrote it and has had it for itself since then: nothing behind it is
+    /// The log is known to end here, by the caller that wrote it and has had it for itself since then: nothing behind it is
     /// looked at if it does. If the log ends elsewhere, its end is checked as ever.
     pub(crate) fn set_known_end(&mut self, known_end: Option<LogPosition>) {
         self.known_end = known_end;

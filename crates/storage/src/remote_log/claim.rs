@@ -1,7 +1,7 @@
 //! Taking a log over: reading it to its end, then a fence of a new epoch there.
 //!
 //! ```text
-//!   read n ─▶ entry ─▶ (to who applies it) ─▶ read n + 1 ...
+//!   read n ─▶ entry ─▶ (to its consumer) ─▶ read n + 1 ...
 //!      └─▶ nothing, and the boundary is not beyond n: the end
 //!            └─▶ list from n on: something after n? then n is read once more, and if it is missing again, it was deleted
 //!                  └─▶ create the fence at n ─▶ conflict, no answer ─▶ read n: another's entry ─▶ as above

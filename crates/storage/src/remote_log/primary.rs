@@ -2,8 +2,8 @@
 //! its host raises ([`sardonyx_base::lease`]). Without I/O and clock.
 //!
 //! ```text
-//!   look ─▶ somebody's count goes on: follow
-//!     └─▶ nobody's; released; the own one, left by a process before; or the count stands still for the record's wait
+//!   look ─▶ another host's count goes on: follow
+//!     └─▶ no host's; released; the own one, left by a process before; or the count rests for the record's wait
 //!           └─▶ replace the record by the own one ─▶ done: a term begins ─▶ raise the count ─▶ ... ─▶ release
 //!                 └─▶ conflict, no answer: look again
 //! ```

@@ -79,7 +79,7 @@ fn chunk_header() -> impl Strategy<Value = ChunkHeader> {
     )
 }
 
-/// A header that may stand in a slot of [`LAYOUT`].
+/// A header that may be in a slot of [`LAYOUT`].
 fn slot_header() -> impl Strategy<Value = SlotHeader> {
     let numbers = (
         0..=4u32,

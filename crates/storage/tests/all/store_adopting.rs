@@ -103,7 +103,7 @@ fn promised_with_a_kill_at(step: u64, seed: u64) -> bool {
     });
     let mut acknowledged = 0;
     if let Ok(first) = Primary::open(&a, without) {
-        // Each takes a write and a sync, whatever other threads do beside.
+        // Each takes a write and a sync, beside other threads.
         acknowledged = (1..20)
             .take_while(|number| first.commit(*number).is_ok())
             .count() as u64;

@@ -73,7 +73,7 @@ impl LogWriter {
         now.then(|| self.seal(open))
     }
 
-    /// Seals the open group for a caller who does not wait for it, if it is time to write it: with threads,
+    /// Seals the open group for a caller that does not wait for it, if it is time to write it: with threads,
     /// if the disk is free and there is a buffer for the next group, since the group may as well go on
     /// filling; else, when it holds as much as may be left unwritten.
     #[inline]
