@@ -1,14 +1,14 @@
 //! One call to etcd's JSON API: a path, an object, and the object that comes back.
 //!
-//! The endpoints are tried in turn, beginning with the one that answered last. An error says nothing of whether the
-//! call was done. Keys and values are base64 in JSON, and its 64-bit numbers are texts.
+//! The endpoints are tried in turn, beginning with the one that answered last. After an error the call may be done or
+//! not. Keys and values are base64 in JSON, and its 64-bit numbers are texts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Why etcd gave no answer that could be used. The request may be done or not.
+/// The reason why etcd gave no usable answer. The request may be done or not.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EtcdError {

@@ -75,7 +75,7 @@ impl Etcd {
         text(format!("{}/{name}", self.options.prefix))
     }
 
-    /// A key's value, and its revision; revision 0: there is none.
+    /// A key's value, and its revision; revision 0 if there is no such key.
     fn get(&mut self, name: &str) -> Result<(Option<Vec<u8>>, i64), EtcdError> {
         let body = json!({ "key": self.key(name) });
         let answer = self.client.ask(RANGE, &body)?;
@@ -152,7 +152,7 @@ impl Etcd {
         let before = Instant::now();
         let answer = self.client.ask(KEEP_ALIVE, &json!({ "ID": lease }))?;
         let seconds = number(&answer["result"]["TTL"]).unwrap_or(0);
-        // Nothing is said of an ended lease: it lives no longer than it was known to.
+        // No answer about an ended lease: it lives no longer than was known.
         if let Ok(seconds @ 1..) = u64::try_from(seconds) {
             *until = before + Duration::from_secs(seconds);
             self.renewed = before;

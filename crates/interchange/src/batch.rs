@@ -24,7 +24,7 @@ enum Cell {
 pub struct Batch {
     columns: Vec<u16>,
     cells: Vec<Cell>,
-    /// Of each row, its place in the file and the end of its cells.
+    /// The place of each row in the file and the end of its cells.
     rows: Vec<(Place, usize)>,
     text: String,
     bytes: Vec<u8>,

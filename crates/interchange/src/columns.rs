@@ -5,8 +5,8 @@ use sardonyx_rows::schema::{Schema, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// The value of the column of a number that a text says; or why there is none. Of text and bytes too: a text may be too
-/// long for its column. Bytes in JSON are base64, and do not come here.
+/// The value, for the column of a number, of a text; or the reason why there is none. For text and bytes too: a text
+/// may be too long for its column. Bytes in JSON are base64, and do not come here.
 pub type Texts = Arc<dyn Fn(usize, &str) -> Result<Value, String> + Send + Sync>;
 
 /// The columns of the table for which a file is read.
@@ -24,7 +24,7 @@ impl fmt::Debug for Columns {
     }
 }
 
-/// The number of the table's column with this name, if it is there, and not among those before.
+/// The number of the table's column with this name, if it exists, and is not among those before.
 pub(crate) fn column_of(
     schema: &Schema,
     name: &str,

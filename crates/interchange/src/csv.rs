@@ -48,7 +48,7 @@ impl CsvReader {
         })
     }
 
-    /// Adds a row, or what is none; whether there was one.
+    /// Adds a row, good or bad. Returns true if there was one.
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, InterchangeError> {
         loop {
             let record = self.records.next()?;
@@ -81,7 +81,7 @@ impl CsvReader {
         }
     }
 
-    /// Adds the record's values; or says which column's is none, and why.
+    /// Adds the record's values; or returns the column with a wrong value, and the reason.
     fn row(&self, count: usize, batch: &mut Batch) -> Result<(), (Option<String>, String)> {
         let wanted = self.columns.len();
         if count != wanted {
@@ -110,7 +110,7 @@ impl CsvReader {
     }
 }
 
-/// The names that a file's header says. If no delimiter is given, another one than the comma is detected.
+/// The names in a file's header. If no delimiter is given, another one than the comma is detected.
 pub(crate) fn read_header<S: BufRead>(
     records: &mut Records<S>,
     finds_delimiter: bool,

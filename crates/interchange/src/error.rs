@@ -4,7 +4,7 @@ use sardonyx_rows::schema::{SchemaError, Type};
 use std::fmt;
 use std::io;
 
-/// Why a file cannot be read or written at all.
+/// The reason why a file cannot be read or written at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterchangeError {
@@ -23,7 +23,7 @@ pub enum InterchangeError {
         /// The name.
         column: String,
     },
-    /// The file has a column in a type whose values are none of the table's.
+    /// The file has a column in a type whose values the table's cannot have.
     #[error("column {column:?} is {in_file} in the file, and {in_table} in the table")]
     ColumnType {
         /// The name.
@@ -49,9 +49,9 @@ pub enum InterchangeError {
         /// The fault.
         reason: String,
     },
-    /// The header has no delimiter, but what seems to be another one.
+    /// The header has no delimiter, but seems to have another one.
     #[error(
-        "line {line}: the delimiter seems to be {seems:?}, not a comma: say so by --delimiter {shown}, or \
+        "line {line}: the delimiter seems to be {seems:?}, not a comma: name it by --delimiter {shown}, or \
          --delimiter , if the file has one column",
         shown = delimiter_name(*seems)
     )]
@@ -61,10 +61,10 @@ pub enum InterchangeError {
         /// The delimiter that it seems to have.
         seems: char,
     },
-    /// Nothing says what the columns are.
+    /// There is nothing to infer the columns from.
     #[error("the columns cannot be inferred: {reason}")]
     NothingToInfer {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
     /// The columns make no table.
@@ -98,7 +98,7 @@ pub enum InterchangeError {
     Value {
         /// The name.
         column: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -130,7 +130,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A row that is none of the table.
+/// A row that does not fit the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRow {
     /// Its place.

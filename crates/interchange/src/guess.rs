@@ -43,7 +43,7 @@ pub(crate) struct Guess {
     behind: usize,
     /// A whole number has more than 64 bits.
     is_wide: bool,
-    /// A whole number is none of double precision.
+    /// A whole number cannot be double precision without loss.
     is_inexact: bool,
 }
 
@@ -53,7 +53,7 @@ impl Guess {
         self.seen |= self.kind(text);
     }
 
-    /// Looks at a value that is a text, whatever it says.
+    /// Takes a value that is a text.
     pub fn see_text(&mut self) {
         self.seen |= is::TEXT;
     }

@@ -1,8 +1,8 @@
 //! The schema that a file suggests.
 //!
-//! Parquet and Arrow files say what their columns are. Of CSV every field, of JSON every text, number, true or false of
-//! the first rows is looked at, as the module `guess` says. Only the key's columns are without nulls then, since rows that
-//! were not looked at may have some.
+//! Parquet and Arrow files describe their columns. Of CSV every field, of JSON every text, number, true or false of
+//! the first rows is read, by the rules of the module `guess`. Only the key's columns are without nulls then, since
+//! later rows may have some.
 
 use crate::columnar;
 use crate::csv::read_header;

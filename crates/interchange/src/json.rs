@@ -1,4 +1,4 @@
-//! JSON lines: an object in each. Values go from the text into a batch, as their columns' types say; no tree of JSON is
+//! JSON lines: an object in each. Values go from the text into a batch, by their columns' types. No tree of JSON is
 //! built, and of numbers every digit is read.
 
 use crate::batch::Batch;
@@ -23,7 +23,7 @@ pub(crate) struct JsonReader {
     buffer: Vec<u8>,
     /// The columns of the last row, in its order: the next one's are mostly the same.
     order: Vec<usize>,
-    /// Of each column, the last line that has it.
+    /// The last line that has each column.
     said: Vec<u64>,
 }
 
@@ -61,7 +61,7 @@ impl JsonReader {
         }
     }
 
-    /// Adds a row, or what is none; whether there was one.
+    /// Adds a row, good or bad. Returns true if there was one.
     pub fn read(&mut self, batch: &mut Batch) -> Result<bool, InterchangeError> {
         let line = read_line(&mut self.lines, &mut self.buffer)?;
         batch.position = self.lines.bytes;
@@ -117,7 +117,7 @@ struct Row<'r> {
     order: &'r mut Vec<usize>,
     said: &'r mut [u64],
     batch: &'r mut Batch,
-    /// The column that a value does not fit, and why: what ends the reading.
+    /// The column that a value does not fit, and the reason, which ends the reading.
     bad: &'r mut Option<(String, String)>,
 }
 
@@ -208,7 +208,7 @@ pub(crate) enum Token<'j> {
 }
 
 impl<'j> Token<'j> {
-    /// That of a text that is a value of JSON.
+    /// The token of a text that is a value of JSON.
     pub fn of(json: &'j str) -> Token<'j> {
         match json.as_bytes().first() {
             Some(b'"') => match serde_json::from_str(json) {
@@ -229,7 +229,7 @@ impl<'j> Token<'j> {
 #[derive(serde::Deserialize)]
 struct Unquoted<'j>(#[serde(borrow)] Cow<'j, str>);
 
-/// Adds a value to the row that is read; or says why it is none of its column.
+/// Adds a value to the row that is read; or returns the reason why its column cannot have it.
 fn push(table: &Columns, number: usize, json: &str, batch: &mut Batch) -> Result<(), String> {
     let kind = table.schema.columns[number].kind;
     let unfit = |what: &str| Err(format!("not a value of type {kind}: {what}"));
@@ -343,7 +343,7 @@ pub fn value_to_json(value: ValueRef<'_>) -> Json {
     }
 }
 
-/// Writes what [`value_to_json`] gives, without making a text of it first where that is not needed.
+/// Writes the result of [`value_to_json`], without making a text of it first if that is not needed.
 pub(crate) fn write_json(sink: &mut impl Write, value: ValueRef<'_>) -> io::Result<()> {
     match value {
         ValueRef::Text(text) => Ok(serde_json::to_writer(sink, text)?),

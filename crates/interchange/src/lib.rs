@@ -18,18 +18,18 @@
 //! | integers | digits | numbers; beyond 64 bits, texts of digits; numbers of any length are read |
 //! | floats | digits, `inf`, `-inf`, `NaN` | numbers; those three as texts |
 //! | decimal | digits with a point | a text with these, so that none is lost; a number is read, too |
-//! | text | the text | a text; numbers, true and false are read as they stand |
+//! | text | the text | a text; numbers, true and false are read as texts |
 //! | bytes, plain data | `\x` and hexadecimal digits | base64; `\x` and hexadecimal digits are read, too |
-//! | date, time, timestamp, UUID | as [`value_text`] says | texts of it |
+//! | date, time, timestamp, UUID | as [`value_text`] writes them | texts of it |
 //!
-//! Texts are read by who has the table ([`Texts`]), so that they are the same values as in its other ways in.
+//! The owner of the table reads texts ([`Texts`]), so that they are the same values as in its other ways in.
 //!
-//! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. Its delimiter is the comma
-//! unless another one is said; a header without a comma but with `;`, `|` or a tab is refused, and the error names it.
-//! JSON lines are objects, one in each line. Of both, a byte order mark at the beginning and blank lines are ignored.
-//! But in CSV of one column that may be null a blank line is a row with a null. A line that is malformed is one bad
-//! row, and the next line is read: also after a missing quote. Parquet is written with Snappy, Arrow without
-//! compression; Parquet is read with Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. The correspondence of a
+//! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. Its delimiter is the
+//! comma unless another one is given. A header without a comma but with `;`, `|` or a tab is refused, and the error
+//! names it. JSON lines are objects, one in each line. Of both, a byte order mark at the beginning and blank lines are
+//! ignored. But in CSV of one column that may be null a blank line is a row with a null. A malformed line is one bad
+//! row, and the next line is read, also after a missing quote. Parquet is written with Snappy, Arrow without
+//! compression. Parquet is read with Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. The correspondence of a
 //! table's columns with those of Parquet and Arrow:
 //!
 //! | column | written as | also read from |
@@ -52,7 +52,7 @@
 //! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls. A value of a wider
 //! type that does not fit the column is a bad row.
 //!
-//! Invariant: what was written is read as the same values. A row that is not understood is a [`BadRow`], and the
+//! Invariant: written rows are read as the same values. A row that is not understood is a [`BadRow`], and the
 //! next one is read; damage of a file of columns ends its reading with an error. Memory does not grow with the
 //! file.
 //!
@@ -133,7 +133,7 @@ impl Format {
         (self == Format::Tsv).then_some(b'\t')
     }
 
-    /// The format that a file's name says by its ending.
+    /// The format of a file, by the ending of its name.
     pub fn of_path(path: &Path) -> Option<Self> {
         Self::named(path.extension()?.to_str()?)
     }

@@ -23,7 +23,7 @@ pub(crate) struct Lines<S> {
 /// A line, as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Line {
-    /// There is none: the file ends.
+    /// There are no more lines: the file ends.
     End,
     Whole,
     /// It is longer than lines may be; it was passed over.

@@ -47,7 +47,7 @@ impl ReadAhead {
     pub fn next_batch(&mut self) -> Result<Option<Batch>, InterchangeError> {
         let died = |_| InterchangeError::Damaged {
             format: self.format,
-            reason: "what is in it cannot be decoded".to_string(),
+            reason: "its content cannot be decoded".to_string(),
         };
         self.batches.recv().map_err(died)?
     }

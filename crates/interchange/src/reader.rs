@@ -24,7 +24,7 @@ impl Reader {
     /// header that seems to have another one is refused.
     ///
     /// # Errors
-    /// If it cannot be read, or what it says of its columns does not fit the table.
+    /// If it cannot be read, or its description of its columns does not fit the table.
     pub fn new(
         format: Format,
         source: Source,
@@ -45,7 +45,7 @@ impl Reader {
     /// whether there were some, good or bad.
     ///
     /// # Errors
-    /// If the file cannot be read further: after that there are no rows. A row that is none of the table is in the
+    /// If the file cannot be read further: after that there are no rows. A row that does not fit the table is in the
     /// batch as a bad one.
     pub fn read(&mut self, batch: &mut Batch, rows: usize) -> Result<bool, InterchangeError> {
         batch.clear();

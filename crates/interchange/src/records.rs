@@ -1,4 +1,4 @@
-//! Records of CSV as RFC 4180 says, split into fields that know whether they were quoted: that tells an empty text from
+//! Records of CSV by RFC 4180, split into fields that know if they were quoted: that distinguishes an empty text from
 //! a null.
 //!
 //! A quote opens a field at its beginning only. A record that is malformed over more than one line ends with its first
@@ -177,7 +177,7 @@ impl Scan {
                 Scan::Wrong("something stands between a closing quote and the next delimiter")
             }
             (Scan::Plain, b'"') => {
-                Scan::Wrong("a quote stands in a field that does not begin with one")
+                Scan::Wrong("a quote is in a field that does not begin with one")
             }
             (Scan::Start | Scan::Plain, _) => Scan::Plain,
         }

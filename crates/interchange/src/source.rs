@@ -40,8 +40,8 @@ impl Source {
         }
     }
 
-    /// Lets `look` see the bytes from the first on; after that they are all there again. Of a stream, what was looked
-    /// at is kept in memory.
+    /// Lets `look` read the bytes from the first on; after that they are all there again. The read bytes of a stream
+    /// are kept in memory.
     pub(crate) fn look_ahead<T>(
         &mut self,
         look: impl FnOnce(&mut dyn BufRead) -> Result<T, InterchangeError>,

@@ -68,7 +68,7 @@ impl<W: Write + Send> Writer<W> {
         }
     }
 
-    /// Writes out what is buffered and the file's end, and gives the sink back.
+    /// Writes the buffered rest and the file's end, and returns the sink.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,5 +1,5 @@
-//! What a lock costs that nobody else wants: request and release together, in nanoseconds. Prints
-//! the median and the fastest of many batches, each over many objects.
+//! The cost of an uncontended lock: request and release together, in nanoseconds. Prints the median and the fastest of
+//! many batches, each over many objects.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-lock --example uncontended
@@ -74,7 +74,7 @@ fn main() {
     });
 }
 
-/// Measures what `body` takes for one object.
+/// Measures the time of `body` for one object.
 fn measure(name: &str, mut body: impl FnMut(u64)) {
     let mut batches: Vec<f64> = Vec::with_capacity(BATCHES);
     for batch in 0..BATCHES as u64 {

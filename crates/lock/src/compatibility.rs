@@ -1,11 +1,11 @@
 //! The compatible locks: lock modes and the matrix over them.
 //!
-//! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix
-//! says, for a mode held by one owner and a mode requested by another, whether both may hold. It
-//! need not be symmetric: an update lock may be given beside readers and yet admit no new reader.
+//! A mode is a number; the matrix of a lock table gives it its meaning. For a mode held by one owner and a mode
+//! requested by another, the matrix decides if both may hold. It need not be symmetric: an update lock may be granted
+//! beside readers and yet admit no new reader.
 //!
-//! One owner may hold several modes of one object at once (it read, and now increments), so what is
-//! held is a set, [`Modes`].
+//! One owner may hold several modes of one object at once (it read, and now increments), so its modes are a set,
+//! [`Modes`].
 
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ impl From<Mode> for Modes {
     }
 }
 
-/// Why a matrix was not taken.
+/// The reason why a matrix was not taken.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum CompatibilityError {
@@ -117,11 +117,10 @@ impl Compatibility {
 
     /// A matrix of rows by held mode and columns by requested mode; `true` is compatible.
     ///
-    /// A mode *covers* another if it excludes at least the same: whatever it admits, the other
-    /// admits, and whatever admits it, or was admitted beside it, admits the other. Its holder needs
-    /// no second lock for the other. In a matrix that is not symmetric a mode may not even cover
-    /// itself. If another is admitted beside it that would not admit it, a holder that requests it
-    /// again, to do the same once more, may have to wait.
+    /// A mode *covers* another if it excludes at least the same. Each mode that it admits, the other admits. Each mode
+    /// that admits it, or was admitted beside it, admits the other. Its holder needs no second lock for the other. In
+    /// a matrix that is not symmetric a mode may not even cover itself. Another may be admitted beside it that would
+    /// not admit it. Then a holder that requests it again, to do the same once more, may have to wait.
     ///
     /// # Errors
     /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.

@@ -1,4 +1,4 @@
-//! Deadlocks over both levels: which waits can never end, and which of them is to be denied.
+//! Deadlocks over both levels: the waits that can never end, and the choice of the one to be denied.
 //!
 //! The nodes of the graph are owners. A wait of a subtransaction leads to the owners that block it:
 //! to another subtransaction for a page, to a transaction for an object. A transaction can end only
@@ -13,7 +13,7 @@
 //!
 //! The victim is one of that cycle. If the edge into it leads to the subtransaction itself, it suffices that the
 //! subtransaction gives back its pages: it restarts. If the edge goes through its transaction, only the
-//! transaction's end helps. The order of preference: no compensation, a restart, whom the [`VictimRule`] names. A
+//! transaction's end helps. The order of preference: no compensation, a restart, the choice of the [`VictimRule`]. A
 //! compensation could not obey [`Denied::Deadlock`], since its transaction aborts already. But it requests nothing
 //! except pages, which belong to subtransactions. So in a cycle of compensations only, every edge leads to a
 //! subtransaction itself, and every member can be ordered to restart.
@@ -35,14 +35,14 @@ pub struct Edge {
     pub restart_helps: bool,
 }
 
-/// A wait, and who has to go before it ends.
+/// A wait, and the owners that have to end before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocked {
     /// The waiting one.
     pub asker: Asker,
     /// True if it may end when any of `edges` is released, not only when all are.
     pub any: bool,
-    /// Whom it waits for. None: it is about to end.
+    /// The owners that it waits for. None: it is about to end.
     pub edges: SmallVec<[Edge; 4]>,
 }
 
@@ -103,7 +103,7 @@ fn stuck(waits: &[Blocked]) -> Vec<bool> {
     }
 }
 
-/// A cycle to which a walk from a stuck wait comes, and what would have to become of each member.
+/// A cycle to which a walk from a stuck wait comes, and the required outcome of each member.
 fn cycle(waits: &[Blocked], stuck: &[bool], start: usize) -> Vec<Victim> {
     let mut path: Vec<Victim> = Vec::new();
     let mut next = Victim {

@@ -1,16 +1,15 @@
-//! Bounded quantities: changes that are admitted only if they stay within bounds whichever of the
-//! running transactions commit and abort.
+//! Bounded quantities: changes that are admitted only if they stay within bounds in every outcome of the running
+//! transactions.
 //!
-//! A lock mode can only say that two withdrawals commute or do not; the quantity itself says how
-//! much may be withdrawn. For each object the net pending change of every running transaction is
-//! kept. With the value that includes them all, the *lowest* outcome is the one in which the
-//! others' net gains are undone, and the *highest* the one in which their net losses are. A
-//! decrease must keep the lowest, an increase the highest outcome within bounds. A transaction
-//! counts on its own changes: if they are undone, so is what it builds on them.
+//! A lock mode can only say that two withdrawals commute or do not; the quantity itself says how much may be
+//! withdrawn. For each object the net pending change of every running transaction is kept. From the value that
+//! includes them all follow two outcomes. The *lowest* is the one in which the others' net gains are undone, and the
+//! *highest* the one in which their net losses are. A decrease must keep the lowest, an increase the highest outcome
+//! within bounds. A transaction counts on its own changes: if they are undone, so is the work that builds on them.
 //!
-//! Invariant: if every outcome was within the bounds before, every outcome is after an admitted
-//! change. (Those in which the owner aborts do not change.) The caller makes a change of the value
-//! and of what is pending as one step, by holding the value's page exclusively.
+//! Invariant: if every outcome was within the bounds before, every outcome is after an admitted change. (Those in
+//! which the owner aborts do not change.) The caller makes a change of the value and of the pending changes as one
+//! step, by holding the value's page exclusively.
 
 use smallvec::SmallVec;
 
@@ -30,9 +29,9 @@ pub struct Quantity {
 /// The admission of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Admission {
-    /// Yes, whatever becomes of the others; it is noted.
+    /// Yes, in every outcome of the others; it is noted.
     Admitted,
-    /// It depends on who of the others commits.
+    /// It depends on the outcome of the others.
     Depends,
     /// Not in any outcome of the others.
     OutOfBounds,
@@ -87,7 +86,7 @@ impl<O: Copy + Eq> Reservations<O> {
         }
     }
 
-    /// Forgets what is pending of an owner, which has ended. Returns whether others depended on it.
+    /// Forgets the pending changes of an owner, which has ended. Returns true if others depended on it.
     pub fn release(&mut self, owner: O) -> bool {
         let depended = self.net_of(owner).is_some_and(|net| net != 0);
         self.net.retain(|(other, _)| *other != owner);
@@ -100,7 +99,7 @@ impl<O: Copy + Eq> Reservations<O> {
         found.map(|(_, net)| *net)
     }
 
-    /// The others on whom it depends what the quantity will be, with their net changes.
+    /// The others on which the outcome of the quantity depends, with their net changes.
     pub fn others(&self, owner: O) -> impl Iterator<Item = (O, i128)> {
         let others = self.net.iter().filter(move |(other, _)| *other != owner);
         others.copied().filter(|(_, net)| *net != 0)

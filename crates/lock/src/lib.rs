@@ -1,16 +1,15 @@
 //! Locks: the cores without threads, clocks or I/O, and the threaded shell over them.
 //!
-//! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction,
-//! an operation) gives it back. A [`Compatibility`] matrix gives the locks: shared and exclusive is
-//! one such matrix, read and increment another. The core is [`LockQueue`], the state of one object:
-//! who holds it, and who waits, first come first served. [`Reservations`] do for bounded quantities
-//! what no matrix can. [`deadlock::victim`] finds a cycle among transactions with subtransactions
-//! that wait, and chooses who is to give way.
+//! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction, an operation)
+//! releases it. A [`Compatibility`] matrix gives the locks: shared and exclusive is one such matrix, read and
+//! increment another. The core is [`LockQueue`], the state of one object: its holders, and its waiters, first come
+//! first served. [`Reservations`] serve bounded quantities, for which no matrix suffices. [`deadlock::victim`] finds a
+//! cycle among transactions with subtransactions that wait, and chooses the one to give way.
 //!
-//! All these are state machines: a request is answered at once with [`Answer`], and what a release
-//! grants to others is returned to the caller, who tells them. The simulation and the entries of a
-//! global lock table (GEM paper, section 2) are shells around them. So is [`Locks`], the lock manager
-//! of multi-level transactions (DASDBS paper, section 2), whose threads park.
+//! All these are state machines: a request is answered at once with [`Answer`], and the grants of a release are
+//! returned to the caller, which notifies their owners. The simulation and the entries of a global lock table (GEM
+//! paper, section 2) are shells around them. So is [`Locks`], the lock manager of multi-level transactions (DASDBS
+//! paper, section 2), whose threads park.
 //!
 //! ```
 //! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockQueue, SHARED};

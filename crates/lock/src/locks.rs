@@ -5,7 +5,7 @@
 //! thread, take one mutex and no memory. A thread that has to wait parks. Before, it looks for a deadlock, with all
 //! shards that have waits locked in order, so its view is exact. It need not look if no other one waits. It has no
 //! timers, and no deadlock stays. Cycles close only when a wait begins or when a conversion passes waiting ones, and
-//! then [`deadlock::victim`] is asked until there is none.
+//! then [`deadlock::victim`] is called until it finds none.
 //!
 //! A [`VictimRule`] decides the victim. It may be parked: its request is taken out of the queue and its thread woken
 //! with [`Denied`]. When a transaction is ordered to abort, so are all its other waiting subtransactions.
@@ -77,10 +77,10 @@ pub enum Reserved {
         /// True if it is the transaction's first on the object: to be noted for release.
         first: bool,
     },
-    /// It depends on what becomes of others: let go of the quantity's page,
-    /// [`Locks::wait_for_reservations`], and look at it again.
+    /// It depends on the outcome of others: release the quantity's page, [`Locks::wait_for_reservations`], and look at
+    /// it again.
     MustWait(Token),
-    /// Not whatever the others do.
+    /// Not in any outcome of the others.
     OutOfBounds,
 }
 
@@ -100,7 +100,7 @@ pub struct Waiting {
     pub object: u64,
     /// The mode asked for; `None` if it waits for the pending changes of a quantity.
     pub mode: Option<Mode>,
-    /// Whom it waits for.
+    /// The owners that it waits for.
     pub blockers: Vec<Owner>,
     /// The time that it has waited.
     pub waited: Duration,
@@ -118,7 +118,7 @@ impl Locks {
         Locks::with_victims(VictimRule::default())
     }
 
-    /// No locks; the rule says who is the victim of a deadlock.
+    /// No locks; the rule chooses the victim of a deadlock.
     pub fn with_victims(victims: VictimRule) -> Locks {
         let shards = (0..SHARDS).map(|_| CacheLine::default());
         Locks {
@@ -136,8 +136,8 @@ impl Locks {
     /// one, for all that they ask together, and go on together.
     ///
     /// # Errors
-    /// [`Denied`], if it is chosen to end a deadlock. Then nothing of what it asked for is granted
-    /// or queued; what it held before it still holds.
+    /// [`Denied`], if it is chosen to end a deadlock. Then none of its requests is granted or queued; it keeps its
+    /// earlier locks.
     ///
     /// # Panics
     /// If the space has no such mode.
@@ -192,8 +192,8 @@ impl Locks {
         Some(granted)
     }
 
-    /// Gives back what the owner holds of these; what it does not hold is passed over. None of its
-    /// threads may be waiting for one of them.
+    /// Releases the owner's locks on these; others are passed over. None of its threads may be waiting for one of
+    /// them.
     pub fn release(&self, owner: Owner, resources: impl IntoIterator<Item = Resource>) {
         for resource in resources {
             self.change(resource, |shard, woken| {
@@ -204,7 +204,7 @@ impl Locks {
 
     /// Asks for a change of a bounded quantity, for a transaction (or for that of a subtransaction).
     /// [`Locks::release_reservations`] ends it. The caller holds the quantity's page exclusively and, if the change is
-    /// granted, makes it before letting go of the page. If the subtransaction fails after all, the page's bytes are put
+    /// granted, makes it before releasing the page. If the subtransaction fails after all, the page's bytes are put
     /// back together with [`Locks::adjust_reservation`] by the opposite.
     pub fn try_reserve(
         &self,
@@ -221,9 +221,8 @@ impl Locks {
         })
     }
 
-    /// Waits until something has become of a pending change of another transaction since the token
-    /// was given, so that it makes sense to look at the quantity again. Returns at once if it has
-    /// already.
+    /// Waits until a pending change of another transaction has ended since the token was given. Then it makes sense to
+    /// look at the quantity again. Returns at once if it has already.
     ///
     /// # Errors
     /// [`Denied`], if it is chosen to end a deadlock.
@@ -245,9 +244,9 @@ impl Locks {
         }
     }
 
-    /// Notes a change of a quantity that is made in any case: by a compensation, or by taking back
-    /// what a failed subtransaction did. The caller holds the quantity's page exclusively. Returns
-    /// whether it is the transaction's first on the object, to be noted for release.
+    /// Notes a change of a quantity that is made in any case: by a compensation, or by undoing a failed
+    /// subtransaction. The caller holds the quantity's page exclusively. Returns true if it is the transaction's first
+    /// on the object, to be noted for release.
     pub fn adjust_reservation(
         &self,
         owner: Owner,
@@ -262,8 +261,7 @@ impl Locks {
         })
     }
 
-    /// Forgets the pending changes of a transaction that has ended; what it has none on is passed
-    /// over.
+    /// Forgets the pending changes of a transaction that has ended; objects without one are passed over.
     pub fn release_reservations(&self, owner: Owner, on: impl IntoIterator<Item = Resource>) {
         let owner = owner.transaction_of();
         for resource in on {
@@ -361,7 +359,7 @@ impl Locks {
         }
     }
 
-    /// A conversion that passes those who wait can close a cycle through a sibling that waits.
+    /// A conversion that passes waiters can close a cycle through a sibling that waits.
     fn after_grant(
         &self,
         shard: MutexGuard<'_, Shard>,
@@ -386,7 +384,7 @@ impl Locks {
         parking: &Parking,
     ) -> Outcome {
         let begun = Instant::now();
-        // Of two who begin to wait, the second one here sees the first.
+        // Of two that begin to wait, the second one here sees the first.
         let before = self.waiting.fetch_or(1 << place, Ordering::SeqCst);
         let others = before & !(1 << place) != 0 || shard.waits.len() > 1;
         drop(shard);

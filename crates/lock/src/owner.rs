@@ -98,7 +98,7 @@ impl fmt::Debug for Owner {
 /// The asker of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asker {
-    /// To whom the lock will belong.
+    /// The owner of the lock.
     pub holder: Owner,
     /// The waiting one, and no other: the holder, or a subtransaction of it.
     pub waiter: Owner,
@@ -120,7 +120,7 @@ pub enum Granted {
     Held,
 }
 
-/// Why a request was not granted: it was chosen to end a deadlock.
+/// The reason why a request was not granted: it was chosen to end a deadlock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Denied {
     /// Others wait for the pages of this subtransaction only: it releases them and is executed
@@ -132,7 +132,7 @@ pub enum Denied {
     /// would be found with pages first, and never both waiting for objects.
     #[error("the subtransaction was chosen to end a deadlock: execute it again")]
     Restart,
-    /// Others wait for what this transaction holds: it must abort.
+    /// Others wait for this transaction's locks: it must abort.
     #[error("the transaction was chosen to end a deadlock: abort it")]
     Deadlock,
 }

@@ -1,10 +1,10 @@
-//! The locks on one object: who holds it and who waits.
+//! The locks on one object: its holders and its waiters.
 //!
-//! Requests are served first come, first served: none is granted before an earlier one with which it conflicts.
-//! A request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a
-//! request of an owner that already holds the object, goes before ordinary ones (they could not be granted
-//! before it ends anyway) and after earlier conversions. Two conversions that wait for each other's holder are
-//! a deadlock, which [`crate::deadlock`] finds.
+//! Requests are served first come, first served: none is granted before an earlier one with which it conflicts. A
+//! request without conflicts before it need not wait behind others, for it delays none. A *conversion*, a request of
+//! an owner that already holds the object, goes before ordinary ones and after earlier conversions. (Ordinary ones
+//! could not be granted before it ends anyway.) Two conversions that wait for each other's holder are a deadlock,
+//! which [`crate::deadlock`] finds.
 //!
 //! Invariants, after every call: the modes of different owners are compatible. Every waiter waits for an owner
 //! ([`LockQueue::blockers`] is not empty). No owner is twice among the holders or the waiters.
@@ -12,7 +12,7 @@
 use crate::compatibility::{Compatibility, Mode, Modes};
 use smallvec::SmallVec;
 
-/// An owner and what it holds.
+/// An owner and its modes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Holder<O> {
     /// The holder.
@@ -21,7 +21,7 @@ pub struct Holder<O> {
     pub modes: Modes,
 }
 
-/// An owner and what it waits for.
+/// An owner and its requested modes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Waiter<O> {
     /// The waiter.
@@ -35,7 +35,7 @@ pub struct Waiter<O> {
 /// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
-    /// The owner had what it asks for already; nothing has changed.
+    /// The owner held the requested modes already; nothing has changed.
     Held,
     /// The owner holds it now.
     Granted,
@@ -127,11 +127,11 @@ impl<O: Copy + Eq> LockQueue<O> {
         Some(Answer::Granted)
     }
 
-    /// Makes the owner a holder of `mode` beside the present ones and before all who wait: it held
-    /// the object already by another way, which excluded the same others.
+    /// Makes the owner a holder of `mode` beside the present ones and before all waiters: it held the object already
+    /// by another way, which excluded the same others.
     ///
     /// # Panics
-    /// If another holder does not admit it: then it had not.
+    /// If another holder does not admit it: then it had not held it.
     pub fn adopt(&mut self, matrix: &Compatibility, owner: O, mode: Mode) {
         let admitted = self
             .holders
@@ -149,8 +149,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         self.waiters.sort_by_key(|waiter| !waiter.conversion);
     }
 
-    /// Takes the owner out, holding and waiting, and appends to `granted` those who hold (more)
-    /// now, in the order in which they waited. Returns the modes that the owner held.
+    /// Removes the owner, holding and waiting, and appends to `granted` those who hold (more) now, in the order in
+    /// which they waited. Returns the modes that the owner held.
     pub fn release(
         &mut self,
         matrix: &Compatibility,
@@ -166,8 +166,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         held
     }
 
-    /// Takes back what the owner waits for; what it holds stays. Appends to `granted` those who
-    /// hold (more) now. Returns whether it waited.
+    /// Cancels the owner's waiting request; its held modes stay. Appends to `granted` those who hold (more) now.
+    /// Returns true if it waited.
     pub fn cancel(
         &mut self,
         matrix: &Compatibility,
@@ -215,8 +215,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         waiter.map_or(Modes::NONE, |waiter| waiter.modes)
     }
 
-    /// Whom the owner waits for: holders that do not admit it, and earlier waiters that conflict
-    /// with it. Empty if it does not wait. One owner may come twice, as holder and as waiter.
+    /// The owners that the owner waits for: holders that do not admit it, and earlier waiters that conflict with it.
+    /// Empty if it does not wait. One owner may come twice, as holder and as waiter.
     pub fn blockers(&self, matrix: &Compatibility, owner: O) -> impl Iterator<Item = O> {
         let place = self.waiters.iter().position(|waiter| waiter.owner == owner);
         place
@@ -224,16 +224,16 @@ impl<O: Copy + Eq> LockQueue<O> {
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
     }
 
-    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are
-    /// holders that do not admit it or wait for more before it, and those that do so to an owner for which it
-    /// waits, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting
-    /// goes through one of these. So a search for it may leave out all that only wait.
+    /// The holders that have to end, or to give up a mode, before the owner is granted its request. These are the
+    /// holders that do not admit it, or wait for more before it. Those that block an owner for which it waits are
+    /// among them, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting goes
+    /// through one of these. So a search for it may leave out all that only wait.
     pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
         let mut blocking = SmallVec::new();
         let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
             return blocking;
         };
-        // From the owner forwards to the head of the queue: those who are in its way.
+        // From the owner forwards to the head of the queue: those that block it.
         let mut before: SmallVec<[Waiter<O>; 4]> = SmallVec::from_iter([self.waiters[place]]);
         for waiter in self.waiters[..place].iter().rev() {
             if before
@@ -258,12 +258,12 @@ impl<O: Copy + Eq> LockQueue<O> {
         blocking
     }
 
-    /// Everyone who holds.
+    /// All holders.
     pub fn holders(&self) -> &[Holder<O>] {
         &self.holders
     }
 
-    /// Everyone who waits, first the one to be served first.
+    /// All waiters, first the one to be served first.
     pub fn waiters(&self) -> &[Waiter<O>] {
         &self.waiters
     }

@@ -26,7 +26,7 @@ use std::time::Instant;
 /// The parked threads whose wait has ended and that are to be woken.
 pub(crate) type Woken = SmallVec<[Arc<Parking>; 2]>;
 
-/// For what a thread waits.
+/// The object of a thread's wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
     /// A lock.
@@ -35,7 +35,7 @@ pub(crate) enum Wanted {
         /// True if the holder had no lock on the object at its request.
         new: bool,
     },
-    /// That a pending change of a quantity is decided.
+    /// A pending change of a quantity is decided.
     Decision,
 }
 
@@ -70,10 +70,10 @@ pub(crate) struct Shard {
     pending: SecretMap<Resource, Pending>,
     /// In order of their beginning.
     pub(crate) waits: Vec<Wait>,
-    /// Counts decisions on pending changes. Never goes back, so that what is forgotten and begun
-    /// anew is not mistaken for what was.
+    /// Counts decisions on pending changes. Never goes back, so that a state that is forgotten and begun anew is not
+    /// mistaken for the old one.
     decisions: u64,
-    /// Of pages and of objects, but for the time waited.
+    /// Statistics of pages and of objects, but for the time waited.
     pub(crate) statistics: [LevelStatistics; 2],
 }
 
@@ -129,7 +129,7 @@ impl Shard {
         self.wait(asker, space, resource, Wanted::Lock { mode, new })
     }
 
-    /// Gives back what the owner holds of the object.
+    /// Releases the owner's locks on the object.
     pub(crate) fn release(&mut self, owner: Owner, resource: Resource, woken: &mut Woken) {
         let Entry::Occupied(mut locked) = self.locks.entry(resource) else {
             return;

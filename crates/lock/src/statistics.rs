@@ -22,8 +22,8 @@ pub struct LevelStatistics {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LocksStatistics {
-    /// Of the space of pages, [`crate::PAGES`].
+    /// Statistics of the space of pages, [`crate::PAGES`].
     pub pages: LevelStatistics,
-    /// Of all other spaces.
+    /// Statistics of all other spaces.
     pub objects: LevelStatistics,
 }

@@ -1,14 +1,14 @@
 //! The choice of a deadlock's victim among several candidates.
 //!
-//! The DASDBS paper does not say by which rule its lock manager picks the victim, and the rule decides
-//! how much a system with many deadlocks gets done. So it is an option, and nothing else about deadlocks
-//! depends on it. A compensation is never chosen while another one can be, and a restart of a
-//! subtransaction is preferred to the end of a transaction, under every rule ([`crate::deadlock`]).
+//! The DASDBS paper does not give the rule by which its lock manager picks the victim. The rule decides how much a
+//! system with many deadlocks gets done. So it is an option, and nothing else about deadlocks depends on it. Under
+//! every rule a compensation is never chosen while another one can be. A restart of a subtransaction is preferred to
+//! the end of a transaction ([`crate::deadlock`]).
 //!
-//! Only [`VictimRule::Youngest`] promises that a transaction that is run again at its old age commits
-//! some day. Under [`VictimRule::Oldest`] the same transaction may be chosen again and again while the
-//! others commit. Under [`VictimRule::Requester`] transactions that are run again *at once* may end one
-//! another for ever, and none of them commits (livelock): give them a random delay before they run again.
+//! Only [`VictimRule::Youngest`] promises that a transaction that is run again at its old age commits some day. Under
+//! [`VictimRule::Oldest`] the same transaction may be chosen again and again while the others commit. Under
+//! [`VictimRule::Requester`] transactions that are run again *at once* may end one another for ever, and none commits
+//! (livelock). Give them a random delay before they run again.
 
 use crate::owner::Asker;
 use sardonyx_base::random::Random;
@@ -22,7 +22,7 @@ pub enum VictimRule {
     Youngest,
     /// The transaction that began first.
     Oldest,
-    /// Any, each as likely. The choice is a function of the seed and of who is in the deadlock.
+    /// Any, each as likely. The choice is a function of the seed and of the deadlock's members.
     Random {
         /// Another seed, other choices.
         seed: u64,

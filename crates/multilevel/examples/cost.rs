@@ -1,8 +1,8 @@
-//! What a subtransaction costs: calls of an operation that changes a record on each of three pages,
-//! in one thread, in nanoseconds. The transactions' commits, and with them the waits for the log, are
-//! not in the figures; but S2 waits for the log in each call.
+//! The cost of a subtransaction: calls of an operation that changes a record on each of three pages, in one thread, in
+//! nanoseconds. The figures are without the transactions' commits, and so without the waits for the log; but S2 waits
+//! for the log in each call.
 //!
-//! The rows of the second table add one thing each, so that their differences say what a part costs.
+//! The rows of the second table add one thing each, so that their differences are the costs of the parts.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-multilevel --example cost
@@ -24,7 +24,7 @@ const PAGES: u64 = 4096;
 
 static RECORDS: LockSpace = LockSpace::new("records", &[&[true]]);
 
-/// What an operation does of all that one may do.
+/// The parts that the operation executes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Parts {
     Nothing,

@@ -1,5 +1,5 @@
-//! What an operation on the ordered index costs, in nanoseconds: on plain pages, without locks and
-//! log, and through the engine, 2,000 operations to a transaction, the log's writing included.
+//! The cost of an operation on the ordered index, in nanoseconds: on plain pages, without locks and log, and through
+//! the engine, 2,000 operations to a transaction, with the writing of the log.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-multilevel --example index_cost
@@ -50,7 +50,7 @@ impl Clock {
     }
 }
 
-/// How long this thread has had a processor, in nanoseconds, as Linux counts it.
+/// The time that this thread has had a processor, in nanoseconds, as Linux counts it.
 fn on_a_processor() -> u64 {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = times.split(' ').next().and_then(|time| time.parse().ok());

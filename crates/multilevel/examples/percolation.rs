@@ -1,10 +1,10 @@
 //! Persistence spheres percolate: with nothing to bound them, they grow together into one.
 //!
-//! Subtransactions that each modify a few pages at random end one after the other, and no transaction
-//! ends. Two that share a page are one sphere from then on. As in any random graph, that changes
-//! suddenly: once there are more than n / (k (k - 1)) unwritten subtransactions of k pages each, for
-//! n pages in all, one sphere takes in a share of everything. Whoever commits then writes it all.
-//! Beside it the same with a bound: a sphere of more pages than that is written at once.
+//! Subtransactions that each modify a few pages at random end one after the other, and no transaction ends. Two that
+//! share a page are one sphere from then on. As in any random graph, that changes suddenly. Let there be n pages in
+//! all, and k in each subtransaction. Above n / (k (k - 1)) unwritten subtransactions, one sphere takes in a share of
+//! everything. The next commit then writes it all. Beside it the same with a bound: a sphere of more pages than that
+//! is written at once.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-multilevel --example percolation
@@ -18,7 +18,7 @@ use sardonyx_workload::random::Random;
 use std::error::Error;
 use std::fmt::Write;
 
-/// How many rows the table has.
+/// The number of rows of the table.
 const ROWS: u64 = 24;
 
 struct Options {
@@ -61,7 +61,7 @@ impl Options {
         Ok(options)
     }
 
-    /// How many subtransactions it takes until one sphere has a share of everything.
+    /// The number of subtransactions until one sphere has a share of everything.
     fn critical(&self) -> f64 {
         self.pages as f64 / (self.each * (self.each - 1)) as f64
     }
@@ -84,12 +84,12 @@ impl Run {
         }
     }
 
-    /// The largest sphere that there is.
+    /// The size of the largest sphere.
     fn largest(&self) -> usize {
         self.spheres.largest().map_or(0, |sphere| sphere.pages)
     }
 
-    /// How many pages are written, on average over the dirty pages, to force one of them.
+    /// The number of pages that are written to force a dirty page, on average over the dirty pages.
     fn mean(&self) -> f64 {
         let squares: usize = self
             .spheres
@@ -252,7 +252,7 @@ fn curve(text: &mut String, colour: &str, name: &str, points: impl Iterator<Item
     );
 }
 
-/// The largest sphere over what was completed, with and without a bound.
+/// The largest sphere over the completed subtransactions, with and without a bound.
 fn svg(options: &Options, rows: &[Row]) -> String {
     const WIDTH: f64 = 640.0;
     const HEIGHT: f64 = 360.0;

@@ -1,4 +1,4 @@
-//! What the bookkeeping of persistence spheres costs, in nanoseconds for each subtransaction.
+//! The cost of the bookkeeping of persistence spheres, in nanoseconds for each subtransaction.
 //!
 //! Transactions of ten subtransactions run side by side; at the end of each its spheres are taken.
 //! The median of many batches.
@@ -19,13 +19,13 @@ const SUBTRANSACTIONS: usize = 10;
 const BATCH: usize = 12_000;
 const BATCHES: usize = 101;
 
-/// What the subtransactions touch.
+/// The pages that the subtransactions touch.
 #[derive(Clone, Copy)]
 struct Workload {
     name: &'static str,
-    /// How many transactions run at a time.
+    /// The number of transactions that run at a time.
     running: usize,
-    /// How many pages there are.
+    /// The number of pages.
     pages: u64,
     modified: usize,
     read: usize,

@@ -11,7 +11,7 @@ use sardonyx_storage::catalogue::{Catalogue, Definition, Extent, Kind};
 use sardonyx_storage::page::PageId;
 use std::sync::Arc;
 
-/// The areas at one moment. Areas only grow, so an older one is right in what it has.
+/// The areas at one moment. Areas only grow, so the content of an older one stays right.
 #[derive(Debug, Default)]
 pub(crate) struct Areas {
     /// By number in the catalogue: the extents with the place of their first page in the area.

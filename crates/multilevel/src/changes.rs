@@ -65,7 +65,7 @@ impl Changes {
         self.before.extend_from_slice(old);
     }
 
-    /// Bytes of old data, and so a measure of what the changes take in the log.
+    /// Bytes of old data: a measure of the changes' size in the log.
     pub fn bytes(&self) -> usize {
         self.before.len() + self.steps.len() * size_of::<Step>()
     }
@@ -84,7 +84,7 @@ impl Changes {
         }
     }
 
-    /// Gives what was changed since the mark, the last first, with the old bytes; and forgets it.
+    /// Passes the changes since the mark, the last first, with the old bytes, to `restore`; and forgets them.
     pub fn undo_to(&mut self, mark: Mark, mut restore: impl FnMut(PageId, usize, &[u8])) {
         while self.steps.len() > mark.steps {
             let step = self.steps.pop().expect("longer than the mark");
@@ -94,7 +94,7 @@ impl Changes {
         self.before.truncate(mark.before);
     }
 
-    /// Gives what was changed, the last first, with the old bytes.
+    /// Passes the changes, the last first, with the old bytes, to `each`.
     pub fn newest_first(&self, mut each: impl FnMut(PageId, usize, &[u8])) {
         for step in self.steps.iter().rev() {
             let old = &self.before[step.before as usize..][..step.length.into()];

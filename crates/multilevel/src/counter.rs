@@ -1,14 +1,14 @@
 //! Bounded counters that many transactions change at once (escrow).
 //!
 //! No matrix of lock modes is enough for a stock that must not fall below zero: whether a withdrawal
-//! commutes with what others did depends on how much is there. A counter is therefore changed under a
+//! commutes with others' changes depends on the present value. A counter is therefore changed under a
 //! lock that is compatible with itself, [`ADD`], and a *reservation*. The change is admitted if the
 //! counter stays within its bounds for every outcome of the running transactions. If it depends on
 //! them, the change waits for one to end; if it can never be, it fails. A transaction counts with its
 //! own changes. Reading the value exactly excludes changing it ([`READ`]).
 //!
-//! A counter is 24 bytes in a page: value, least, most. It is what its creator makes of three words;
-//! nothing else is kept of it.
+//! A counter is 24 bytes in a page: value, least, most. Its creator sets these three words; nothing else is kept of
+//! it.
 
 use crate::operation::{Inverse, LockRequests, Operation, Recorded};
 use crate::pages::{Area, Change, Pages, Stop};
@@ -134,8 +134,8 @@ impl State {
     }
 }
 
-/// Adds to a counter, or takes from it. Fails with [`Stop::Bounds`] if the counter would leave its
-/// bounds whatever others do.
+/// Adds to a counter, or takes from it. Fails with [`Stop::Bounds`] if the counter would leave its bounds in every
+/// outcome of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Add {
     /// The counter.
@@ -254,7 +254,7 @@ impl Set {
     }
 }
 
-/// The inverse of [`Set`]: what was there before may have had no bounds at all.
+/// The inverse of [`Set`]: the former counter may have had no bounds at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SetBack(Set);
 

@@ -1,4 +1,4 @@
-//! The database: what a program that runs multi-level transactions holds.
+//! The database: the handle of a program that runs multi-level transactions.
 
 use crate::error::{CommitError, DatabaseError};
 use crate::home::Home;
@@ -123,7 +123,7 @@ impl Database {
         let undone = match undone {
             Ok(undone) => undone,
             Err(error) => {
-                // Not closed cleanly: what was compensated is in the log or is not.
+                // Not closed cleanly: compensations are in the log or not.
                 engine.stop();
                 return Err(error);
             }
@@ -195,13 +195,13 @@ impl Database {
         Ok(Table::new(number))
     }
 
-    /// A snapshot of everything that is committed, which is on stable storage when this returns. Transactions
-    /// go on meanwhile: what they have done so far is not in it. It is read by operations that change
-    /// nothing, from any thread, also when the database is closed.
+    /// A snapshot of everything that is committed, which is on stable storage when this returns. Transactions go on
+    /// meanwhile: their changes so far are not in it. It is read by operations that change nothing, from any thread,
+    /// also when the database is closed.
     ///
     /// It waits for the log and, where an operation is at work on a page that it needs, for the operation;
     /// never for a transaction. While it is open, the first change of each page copies it. At the bound on
-    /// memory for that ([`Options::snapshot_bytes_max`]) the oldest snapshot is ended, and says so.
+    /// memory for that ([`Options::snapshot_bytes_max`]) the oldest snapshot is ended, and its reads return an error.
     ///
     /// ```
     /// use sardonyx_multilevel::Options;
@@ -410,7 +410,7 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     outcome
 }
 
-/// Writes what the spheres still hold, refuses whatever comes after, and marks the log's end.
+/// Writes the unwritten rest of the spheres, refuses later calls, and marks the log's end.
 fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
     let mut unit_log = shared.unit_log()?;
     let written = unit_log.write_all_spheres();
@@ -425,7 +425,7 @@ impl Drop for Database {
     /// Closes cleanly unless it was closed; errors are lost, so call [`Database::close`] to see them.
     fn drop(&mut self) {
         if self.shared.check_process().is_err() {
-            // All that there is of it here is memory, with locks that may be taken for ever.
+            // The rest of it here is memory, with locks that may be held for ever.
             std::mem::forget(self.shared.clone());
             drop(self.open.try_lock().and_then(|mut open| open.take()));
             return;

@@ -12,14 +12,14 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 use std::error::Error;
 
-/// Why a database cannot be opened, or the engine cannot go on.
+/// The reason why a database cannot be opened, or the engine cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
     /// The storage cannot be opened.
     #[error(transparent)]
     Open(#[from] engine::OpenError),
-    /// The catalogue is damaged, says otherwise, or has no room.
+    /// The catalogue is damaged, has another definition, or is full.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// A table is damaged.
@@ -128,7 +128,7 @@ pub enum DatabaseError {
     /// The request cannot be met.
     #[error("{reason}")]
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// This process was forked from the one that opened the database. Nothing was done.
@@ -158,11 +158,11 @@ impl From<Forked> for DatabaseError {
 pub struct CompensationError {
     /// The operation's name.
     pub name: String,
-    /// Why it failed.
+    /// The reason of the failure.
     pub reason: String,
 }
 
-/// Why a call had no effect.
+/// The reason why a call had no effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError<E: Error + 'static> {
@@ -236,7 +236,7 @@ impl From<CallError<Stop>> for CallError<IndexError> {
     }
 }
 
-/// Why a transaction was not committed.
+/// The reason why a transaction was not committed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {

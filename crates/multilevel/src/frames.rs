@@ -1,6 +1,6 @@
 //! The pages in memory, shared by the threads that run subtransactions.
 //!
-//! Borrowing cannot say who may touch which page here; locks do. All `unsafe` of the crate is in this
+//! The compiler cannot check here which thread may touch which page; locks do. All `unsafe` of the crate is in this
 //! module and where it is called, and each call argues by one of these rights:
 //!
 //! - **Reader.** The caller holds a page lock on the page, shared or exclusive, for as long as the reference lives. No
@@ -8,13 +8,13 @@
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of the
-//!   catalogue, of the undo area and of the engine's own tables, and those of tables that are not in use yet, which no
-//!   operation can name. It may read a page that has completed, unwritten changes and no writer now, because a writer
-//!   takes the pen before its first change of such a page.
+//!   catalogue, of the undo area and of the engine's own tables. It alone touches those of tables that are not in use
+//!   yet, which no operation can name. It may read a page that has completed, unwritten changes and no writer now: a
+//!   writer takes the pen before its first change of such a page.
 //!
-//! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present content
-//! of the pages, but that without the unfinished subtransactions. An ending one gives the pages as they were before it
-//! ([`Frames::keep_before`]) to the snapshots that were taken since, while it has the pen and its pages. A reader reads
+//! **Snapshots.** A subtransaction changes pages in place before it has ended. So a snapshot is not the present
+//! content of the pages, but that without the unfinished subtransactions. While it has the pen and its pages, an
+//! ending one gives its before-images ([`Frames::keep_before`]) to the snapshots that were taken since. A reader reads
 //! a page without a copy only while no thread writes to it, so it finds the snapshot's content: later changes that
 //! ended have kept a copy, and those that did not end were undone.
 
@@ -114,7 +114,7 @@ impl Frames {
         self.befores.lock().entry(page.0).or_insert(before);
     }
 
-    /// With a single level: these pages, locked exclusively still, are what is committed.
+    /// With a single level: the present content of these pages, locked exclusively still, is committed.
     pub fn forget_befores(&self, pages: impl IntoIterator<Item = PageId>) {
         let mut befores = self.befores.lock();
         for page in pages {
@@ -123,8 +123,8 @@ impl Frames {
     }
 
     /// With a single level: the snapshot's content of a page. It is the snapshot's copy, or the page without the
-    /// unfinished transaction that changes it, or the present content, while no thread begins to change it. `read`
-    /// reads it in the snapshot.
+    /// unfinished transaction that changes it. Otherwise it is the present content, while no thread begins to change
+    /// it. `read` reads it in the snapshot.
     pub fn read_before<E>(
         &self,
         page: PageId,
@@ -133,7 +133,7 @@ impl Frames {
     ) -> Result<Box<Page>, E> {
         let befores = self.befores.lock();
         match befores.get(&page.0) {
-            // A transaction that ended since kept a copy, and it is that of another one that is there now.
+            // A transaction that ended since kept a copy; the present before-image is another one's.
             Some(before) if !snapshot.has_copy(page) => Ok(before.clone()),
             _ => read(),
         }

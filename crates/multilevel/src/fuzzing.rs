@@ -11,7 +11,7 @@ use crate::undo::format::{Header, decode_name, name_place, word};
 /// Decodes the bytes as a slot's entries, as the area's head, as names, and as an inverse operation.
 ///
 /// # Panics
-/// If what was read as entries is longer than what it was read from.
+/// If the decoded entries are longer than their bytes.
 pub fn decode_undo(bytes: &[u8]) {
     if bytes.len() >= 8
         && let Ok((entries, end)) = decode_all(word(bytes, 0), bytes)

@@ -1,7 +1,7 @@
-//! A harness with which users test their own operations: whether the lock modes and matrices that
-//! they gave them, and the inverses, are right. Feature `harness`; it works with `proptest`.
+//! A harness with which users test their own operations: the lock modes, the matrices and the inverses that they
+//! defined. Feature `harness`; it works with `proptest`.
 //!
-//! # What a matrix promises
+//! # The promise of a matrix
 //!
 //! Let transaction T1 have executed the operation *a*, so that it holds *a*'s locks, and let T2 ask for *b*. If
 //! each lock of *b* is admitted beside the locks of *a* (held, requested), T2 executes *b* now. The following
@@ -12,10 +12,10 @@
 //!    if T2 had run before T1. So *b* and then *a*, from *s*, give the same results and the same
 //!    state as *a* and then *b* did. Nothing is promised of executing *b* first and admitting *a* then: that is
 //!    the entry (*b* held, *a* requested), which may be another one.
-//! 2. *Undo behind another.* T1 may abort, and its inverse a⁻¹ is executed where *b* has been. So *a*,
-//!    *b*, a⁻¹ leaves what *b* alone leaves, and *b* has said what it would have said alone.
-//! 3. If T2 aborts while T1 does not, b⁻¹ follows *b* and nothing has to be said that is not said of
-//!    *b* alone (after *a*). If both do, in either order, *s* is there again: *a*, *b*, a⁻¹, b⁻¹.
+//! 2. *Undo behind another.* T1 may abort, and its inverse a⁻¹ is executed where *b* has been. So *a*, *b*, a⁻¹ gives
+//!    the same state as *b* alone, and *b* has returned the same as alone.
+//! 3. If T2 aborts while T1 does not, b⁻¹ follows *b*, which adds nothing to the rules for *b* alone (after *a*). If both
+//!    do, in either order, *s* is restored: *a*, *b*, a⁻¹, b⁻¹.
 //!
 //! If *a*'s success makes *b* succeed, this is not symmetric. An account has 0; *a* deposits 100; *b*
 //! withdraws 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the
@@ -29,32 +29,31 @@
 //! An operation that fails reveals state to its caller as well. A withdrawal that was refused for lack of money
 //! is not compatible with a deposit, since after the deposit it would not be refused. If that shall be so, it
 //! takes a stronger lock before it fails, by [`Pages::lock`](crate::Pages::lock). If it shall not be so, since
-//! "refused" only has to have been true when it was said, see [`Failures`].
+//! "refused" only has to be true at its moment, see [`Failures`].
 //!
-//! # What is checked
+//! # The checks
 //!
 //! From random states, which random operations lead to:
 //!
-//! - every operation by itself. It does the same again ([`Check::Repeatable`]). Its inverse, read from its
-//!   bytes, restores the state ([`Check::Undo`]), is registered and written as it is read
-//!   ([`Check::WrittenDown`]), and needs no lock that the operation did not take ([`Check::LocksOfInverse`]): a
-//!   compensation requests none, so that it never waits;
+//! - every operation by itself. It does the same again ([`Check::Repeatable`]). Its inverse, read from its bytes,
+//!   restores the state ([`Check::Undo`]). It is registered and written as it is read ([`Check::WrittenDown`]). It
+//!   needs no lock that the operation did not take ([`Check::LocksOfInverse`]): a compensation requests none, so that
+//!   it never waits;
 //! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the two
 //!   really requested, declared or while they ran. Reservations are admitted by the escrow rule of the engine;
 //!   also where T2 has the locks of an operation before *a*;
 //! - histories of several transactions ([`Check::Serializable`]).
 //!
 //! Reservations keep a quantity within its bounds for every outcome of the transactions. They are promises of
-//! transactions. One that adds 4 and takes 2 has reserved 2, and another may be admitted that would, run before
-//! it, have left no room for the 4. The harness looks at bounds where transactions end.
+//! transactions. One that adds 4 and takes 2 has reserved 2. Another may be admitted that would, run before it, have
+//! left no room for the 4. The harness looks at bounds where transactions end.
 //!
-//! That an operation that failed leaves nothing is the engine's business, and the harness does it as
-//! the engine does. So is that siblings within one transaction, which share its locks, make sense
-//! in any order: that is theirs to know.
+//! The engine ensures that an operation that failed leaves nothing, and the harness does it as the engine does.
+//! Siblings within one transaction share its locks; their author ensures that they make sense in any order.
 //!
-//! Two states are equal if all bytes are, unless the harness has another comparison ([`Harness::comparing`]):
-//! an index compares its entries, as many trees have the same ones. Then no operation may behave differently,
-//! or lock anything else, in states that compare equal.
+//! Two states are equal if all bytes are, unless the harness has another comparison ([`Harness::comparing`]): an index
+//! compares its entries, as many trees have the same ones. Then no operation may behave differently, or lock anything
+//! else, in states that compare equal.
 //!
 //! # Example
 //!
@@ -169,10 +168,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Failures {
     /// Its error's text: the same operation must fail with the same words.
     Compared,
-    /// That it failed, not why.
+    /// The failure itself, not its reason.
     Alike,
-    /// Nothing that has to be true for longer than the moment. Operations that failed are left out
-    /// of what is compared; one that succeeded must still succeed elsewhere.
+    /// Nothing that has to be true for longer than the moment. Failed operations are left out of the comparison; one
+    /// that succeeded must still succeed elsewhere.
     Ignored,
 }
 
@@ -187,7 +186,7 @@ struct Rules<S> {
 /// Reads an inverse.
 type Decode = fn(&[u8]) -> Result<Inverting, String>;
 
-/// The harness: how a state is made, which operations there are, and what counts as equal.
+/// The harness: the initial state, the operations, and the equality of states.
 pub struct Harness<S = Contents> {
     rules: Rules<S>,
     operations: BoxedStrategy<Call>,
@@ -206,7 +205,7 @@ const HISTORIES_PER_STATE: u32 = 4;
 const STEPS_MAX: usize = 20;
 
 impl Harness<Contents> {
-    /// A harness for operations. `build` makes the state to begin with: areas, and what is in them.
+    /// A harness for operations. `build` makes the initial state: areas, and their content.
     pub fn new(
         build: impl Fn(&mut PlainPages) + 'static,
         operations: impl Strategy<Value = Call> + 'static,
@@ -242,7 +241,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
         self
     }
 
-    /// Compares states by what this makes of them, instead of by all their bytes. It gets a copy.
+    /// Compares states by the result of this function, instead of by all their bytes. It gets a copy.
     pub fn comparing<T>(self, compare: impl Fn(&mut PlainPages) -> T + 'static) -> Harness<T> {
         let Harness {
             rules,

@@ -1,5 +1,5 @@
-//! The database of a transaction: borrowed for as long as it runs, or shared with it, so that it can be
-//! kept, sent to another thread, and held by a task.
+//! The database of a transaction: borrowed for as long as it runs, or shared with it. A shared one can be kept, sent
+//! to another thread, and held by a task.
 
 use std::ops::Deref;
 use std::sync::Arc;

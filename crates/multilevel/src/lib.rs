@@ -1,13 +1,13 @@
 //! Multi-level transactions: operations on objects, with semantic locks until the end of the
 //! transaction and page locks until the end of the operation.
 //!
-//! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
-//! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
+//! - [`Operation`], [`Recorded`], [`Inverse`]: the user's operations ([`operation`]);
+//! - [`Pages`]: an operation's view of the pages ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
 //! - [`Snapshot`]: the state at one commit, to read beside them;
 //! - [`counter`], [`index`], [`records`]: bounded counters, ordered indexes, and the records of tables,
 //!   ready types;
-//! - [`strategy`]: when locks are given back and what is written when;
+//! - [`strategy`]: the release of locks, and the writes to the log;
 //! - [`undo`]: undo entries as bytes in pages of the database;
 //! - [`sphere`]: persistence spheres;
 //! - `harness`, with the feature of that name: testing one's own operations.

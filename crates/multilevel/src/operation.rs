@@ -1,8 +1,9 @@
-//! Operations on objects: what a user of multi-level transactions defines.
+//! Operations on objects, which a user of multi-level transactions defines.
 //!
-//! An operation is a value. It says which objects it locks and in which modes (L1), does its work on pages, and, from
-//! its result, names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the database
-//! until the transaction has ended, and executed after a crash by a program that only knows its name and its bytes.
+//! An operation is a value. It names the objects that it locks and their modes (L1) and does its work on pages. From
+//! its result it names the operation that undoes it. That *inverse* is data, never a closure. It is kept in the
+//! database until the transaction has ended. After a crash a program executes it that only knows its name and its
+//! bytes.
 //!
 //! Source: DASDBS paper, sections 1 and 2 (semantic locks, undo log records at the object level).
 
@@ -59,7 +60,7 @@ pub trait Operation {
     /// Its result.
     type Output;
 
-    /// Why it may fail. It is undone then, alone; its transaction goes on.
+    /// The error of a failure. The operation is undone then, alone; its transaction goes on.
     type Error: From<Stop> + Error + Send + Sync + 'static;
 
     /// Asks for the locks that are known before it begins. They are granted before
@@ -69,8 +70,8 @@ pub trait Operation {
         let _ = locks;
     }
 
-    /// Does the work. It may be called again, after all its effects were undone, if it was the victim of a deadlock or
-    /// had to wait for an object. It must not keep anything outside of the pages.
+    /// Does the work. If it was the victim of a deadlock or had to wait for an object, it is called again after all
+    /// its effects were undone. It must not keep anything outside of the pages.
     ///
     /// # Errors
     /// The operation's own, and every [`Stop`] of the pages, to be passed on.
@@ -105,7 +106,7 @@ pub trait Recorded: Operation + Sized {
     /// [`NAME_BYTES_MAX`] bytes.
     const NAME: &str;
 
-    /// Appends what it takes to make it again; at most [`INVERSE_BYTES_MAX`] bytes.
+    /// Appends the bytes that it takes to make it again; at most [`INVERSE_BYTES_MAX`].
     fn encode(&self, into: &mut Vec<u8>);
 
     /// Makes it again; `None` if the bytes are not of such an operation.

@@ -23,7 +23,7 @@ pub struct Options {
     pub(crate) restart_delay: RestartDelay,
     pub(crate) registry: Registry,
     pub(crate) snapshot_bytes_max: Option<u64>,
-    /// The first thing that was wrong with what was given.
+    /// The first error of the given options.
     error: Option<DatabaseError>,
 }
 
@@ -45,7 +45,7 @@ impl Options {
         self
     }
 
-    /// When a committing transaction gives back its locks.
+    /// The time when a committing transaction releases its locks.
     pub fn release(mut self, release: Release) -> Self {
         self.release = release;
         self

@@ -1,10 +1,10 @@
 //! An operation's view of the database: pages to read and write, objects to lock.
 //!
-//! It is a trait, so that the same operation runs in a transaction of the engine, in its recovery,
-//! and on plain pages in a test ([`crate::PlainPages`]).
+//! It is a trait. So the same operation runs in a transaction of the engine, in its recovery, and on plain pages in a
+//! test ([`crate::PlainPages`]).
 //!
-//! Under the engine every page is locked when it is first read or written (L0), until the end of the
-//! subtransaction: shared to read, exclusively to write, converted where needed.
+//! Under the engine every page is locked when it is first read or written (L0), until the end of the subtransaction.
+//! The lock is shared to read, exclusive to write, and converted if needed.
 
 use crate::records::memory::TableMemory;
 use sardonyx_lock::{LockSpace, Mode, Modes};
@@ -36,8 +36,7 @@ pub type Page = [u8; PAGE_SIZE];
 #[repr(transparent)]
 pub struct Area(pub u16);
 
-/// Why a subtransaction cannot go on. Operations pass it on; what comes of it is the engine's
-/// business.
+/// The reason why a subtransaction cannot go on. Operations pass it on; the engine handles it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
@@ -72,7 +71,7 @@ pub enum Stop {
         /// Its number.
         number: u16,
     },
-    /// A change of a bounded quantity that could not be admitted whatever other transactions do.
+    /// A change of a bounded quantity that could not be admitted in any outcome of other transactions.
     #[error("a quantity of {value} cannot change by {change} and stay within {low} to {high}")]
     Bounds {
         /// Its present value.
@@ -98,8 +97,8 @@ pub enum Stop {
     },
 }
 
-/// A change of a bounded quantity, to be admitted only if it stays within its bounds whichever of
-/// the running transactions commit and abort (escrow).
+/// A change of a bounded quantity. It is admitted only if the quantity stays within its bounds in every outcome of the
+/// running transactions (escrow).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The present value of the quantity, with the changes of all transactions, ended or not.
@@ -133,10 +132,10 @@ pub trait Pages {
     /// [`Stop::Full`].
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop>;
 
-    /// Says that the operation's inverse may make areas grow, by so many pages more together. They are reserved until
-    /// the transaction ends, so that undoing it cannot fail for want of them. If so many do not exist, the operation
-    /// fails when it ends, without effect. An inverse that grows an area and did not say so takes what happens to be
-    /// there.
+    /// Reserves pages for the operation's inverse, which may make areas grow by so many pages together. They are
+    /// reserved until the transaction ends, so that undoing it cannot fail for want of them. If so many do not exist,
+    /// the operation fails when it ends, without effect. An inverse that grows an area without a reservation takes
+    /// pages that happen to be free.
     fn inverse_may_take(&mut self, pages: u64) {
         let _ = pages;
     }
@@ -148,13 +147,11 @@ pub trait Pages {
     /// not deadlock.
     fn read_to_write(&self, page: PageId) -> Result<&Page, Stop>;
 
-    /// The bytes of a range of a page, to be changed. All of them go to the log, so ask for what is
-    /// changed and no more.
+    /// The bytes of a range of a page, to be changed. All of them go to the log, so ask only for the changed ones.
     fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Stop>;
 
     /// Locks an object until the end of the transaction. If it has to wait, the operation is undone
-    /// ([`Stop::Restart`]) and executed again when the lock is there, so that no page stays locked
-    /// meanwhile.
+    /// ([`Stop::Restart`]) and executed again when the lock is granted, so that no page stays locked meanwhile.
     ///
     /// # Panics
     /// If the space has no such mode.
@@ -181,7 +178,7 @@ pub trait Pages {
         true
     }
 
-    /// The memory of a table; `None` if it is none, or the database has no tables.
+    /// The memory of a table; `None` if the area is no table, or the database has no tables.
     #[doc(hidden)]
     fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
         let _ = area;
@@ -208,7 +205,7 @@ pub trait Pages {
     /// the change itself.
     ///
     /// # Errors
-    /// [`Stop::Bounds`] if it cannot be admitted whatever the others do; [`Stop::Restart`] if it
+    /// [`Stop::Bounds`] if it cannot be admitted in any outcome of the others; [`Stop::Restart`] if it
     /// depends on them.
     fn reserve(
         &mut self,

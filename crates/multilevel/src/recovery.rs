@@ -1,15 +1,14 @@
-//! The undo pass: after the redo pass has restored the pages, the transactions that had not ended are
-//! read from the undo area and compensated.
+//! The undo pass. After the redo pass has restored the pages, the transactions that had not ended are read from the
+//! undo area and compensated.
 //!
-//! Nothing else is admitted meanwhile: the database is not open yet. That does what taking the
-//! losers' locks again would do, and it needs no lock in the log. All losers' operations are
-//! compensated in the reverse order of their ends, over all losers: each finds the objects as it left
-//! them, but for operations that commute with it.
+//! Nothing else is admitted meanwhile: the database is not open yet. That has the effect of taking the losers' locks
+//! again, and it needs no lock in the log. All losers' operations are compensated in the reverse order of their ends,
+//! over all losers: each finds the objects as it left them, but for operations that commute with it.
 //!
-//! Each compensation is a unit that holds its effect together with the note that it has been done, the
-//! last one of a transaction with the transaction's end. So a crash at any point of the undo pass
-//! leaves exactly the compensations that remain; none is done twice or left out, and none is ever
-//! compensated. An undo pass that crashes k times appends what one that does not crash does.
+//! Each compensation is a unit that holds its effect together with the note that it has been done. The last one of a
+//! transaction holds the transaction's end, too. So a crash at any point of the undo pass leaves exactly the
+//! compensations that remain; none is done twice or left out, and none is ever compensated. An undo pass that crashes
+//! k times appends the same as one that does not crash.
 //!
 //! Source: DASDBS paper, section 2 ("Undo pass").
 
@@ -50,7 +49,7 @@ pub struct Undone {
     pub operations: u64,
 }
 
-/// The pen, and what is to be undone.
+/// The pen, and the transactions to undo.
 pub(crate) struct Ready {
     pub pen: Pen<Units>,
     pub operations: Numbered,
@@ -88,7 +87,7 @@ pub(crate) fn open_undo_area(
         scratch: Vec::new(),
     });
     let mut unit_log = UnitLog::take(&pen)?;
-    // Two units, so a crash may come between them: then the area is there without a header.
+    // Two units, so a crash may come between them: then the area exists without a header.
     unit_log.undo_number = match known {
         Some(number) => number,
         None => unit_log.declare(UNDO_AREA)?,
@@ -156,7 +155,7 @@ impl UnitLog<'_> {
             self.writer().write(page, offset, &bytes);
             self.header.names += 1;
         }
-        // Of the numbers that were reserved, all may have been used. Number 0 is none.
+        // All reserved numbers may have been used. Number 0 is none.
         self.sequence = self.sequence.max(1);
         self.note_sequences();
         self.end_unit(0, false);
@@ -194,7 +193,7 @@ fn check_known(
     Ok(())
 }
 
-/// Compensates what unfinished transactions did.
+/// Compensates the operations of unfinished transactions.
 pub(crate) fn undo_losers(shared: &Shared, losers: Vec<Loser>) -> Result<Undone, DatabaseError> {
     let mut undone = Undone {
         transactions: losers.len() as u64,

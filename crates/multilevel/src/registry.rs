@@ -42,7 +42,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Adds an operation; one that is there already is not added again.
+    /// Adds an operation; an existing one is not added again.
     pub fn register<O: Recorded>(&mut self) -> Result<(), DatabaseError> {
         let (name, bytes) = (O::NAME, O::NAME.len());
         if bytes == 0 || bytes > NAME_BYTES_MAX {
@@ -88,8 +88,8 @@ pub(crate) struct Numbered {
 }
 
 impl Numbered {
-    /// Numbers for what is registered: those that the database has, and new ones. Returns the new
-    /// names, in order.
+    /// Numbers for the registered operations: those that the database has, and new ones. Returns the new names, in
+    /// order.
     pub fn new(known: Vec<String>, registry: &Registry) -> (Numbered, Vec<&'static str>) {
         let mut numbered = Numbered::default();
         for name in known {

@@ -1,8 +1,8 @@
 //! The pause of a transaction that was the victim of a deadlock before it is run again.
 //!
 //! A victim that begins again at once meets the same transactions in the same places. Under
-//! [`VictimRule::Youngest`](sardonyx_lock::VictimRule::Youngest) that does no harm; where those who close
-//! a cycle give way they may end one another for ever, and a random delay is the cure.
+//! [`VictimRule::Youngest`](sardonyx_lock::VictimRule::Youngest) that does no harm. If the transaction that closes a
+//! cycle gives way, transactions may end one another for ever, and a random delay is the cure.
 //!
 //! The delays are a function of a seed, of the transaction's age and of how often it was a victim: the
 //! same transactions wait the same times in every run.
@@ -10,7 +10,7 @@
 use sardonyx_base::random::Random;
 use std::time::Duration;
 
-/// A delay, drawn anew each time: each from nothing to `most` as likely. The default is none.
+/// A delay, drawn anew each time: uniform from nothing to `most`. The default is none.
 ///
 /// ```
 /// use sardonyx_multilevel::RestartDelay;
@@ -49,9 +49,8 @@ impl RestartDelay {
         self.most
     }
 
-    /// The delay before a transaction of this age ([`crate::Transaction::age`]) begins again after it was
-    /// a victim for the nth time. [`crate::Database::run`] waits so long; who calls
-    /// [`crate::Database::begin_again`] may.
+    /// The delay before a transaction of this age ([`crate::Transaction::age`]) begins again after it was a victim for
+    /// the nth time. [`crate::Database::run`] waits so long; a caller of [`crate::Database::begin_again`] may.
     pub fn before(self, age: u64, n: u64) -> Duration {
         let most = u64::try_from(self.most.as_nanos()).unwrap_or(u64::MAX);
         if most == 0 {

@@ -149,7 +149,7 @@ impl Shared {
         self.force_after(unit_log.let_go_to_force(), group)
     }
 
-    /// Waits until a group is durable, after letting go of the pen.
+    /// Waits until a group is durable, after releasing the pen.
     pub fn force_after(&self, let_go: LetGo<'_>, group: u64) -> Result<(), LogError> {
         if !self.pen.log().is_durable(group) {
             self.counters.add(|c| &c.forced, 1);

@@ -1,12 +1,11 @@
-//! A snapshot: the effects of all transactions that had committed by one moment, and nothing of any other, to
-//! be read from any thread for any time, while transactions continue.
+//! A snapshot: the effects of all transactions that had committed by one moment, and of no others. Any thread reads it
+//! for any time, while transactions continue.
 //!
-//! It is what recovery would make of that moment. Under the pen, which is held for some microseconds, the
-//! pages are frozen as the ended operations left them ([`crate::frames`]), and the inverses of the operations
-//! of running transactions are noted. Without it these inverses are executed in the reverse order of the
-//! ends, as the undo pass does, on copies of the pages that are the snapshot's own (`view`). No transaction
-//! waits for that, and it waits for none: a page that an operation is at work on is read when the operation
-//! has ended.
+//! It is the state that recovery would make of that moment. The pen is held for some microseconds. Under it the pages
+//! are frozen as the ended operations left them ([`crate::frames`]), and the inverses of running transactions'
+//! operations are noted. Without it these inverses are executed in the reverse order of the ends, as the undo pass
+//! does. They run on copies of the pages that are the snapshot's own (`view`). No transaction waits for that, and it
+//! waits for none: a page that an operation is at work on is read when the operation has ended.
 //!
 //! *Why it is of one commit.* Locks on objects are kept until transactions end, so the order of their ends is
 //! one in which they could have run one after another. Ends are in the log's order, and the snapshot is
@@ -14,8 +13,8 @@
 //! same objects, as at a crash there. With a single level there are no inverses, and none are needed: pages
 //! are frozen as they were before the transactions that go on.
 //!
-//! Commits are on stable storage when the snapshot exists. Invariant: what it shows depends on nothing that
-//! happens later, but that it may be ended, and then it says so.
+//! Commits are on stable storage when the snapshot exists. Invariant: its content depends on nothing that happens
+//! later, except that it may be ended, and then its reads return an error.
 
 mod copies;
 mod records;
@@ -140,7 +139,7 @@ impl Snapshot {
         Records::new(self, table)
     }
 
-    /// True if it was ended: every read says so, except those that touch nothing changed.
+    /// True if it was ended: every read returns an error, except those of unchanged pages.
     pub fn is_ended(&self) -> bool {
         let frozen = &self.state().frozen;
         frozen.pages.is_ended() || frozen.tables.values().any(|table| table.check().is_err())

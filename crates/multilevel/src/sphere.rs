@@ -1,12 +1,12 @@
-//! Persistence spheres: what must be written together, when writing is deferred to the end of the
-//! transaction (DASDBS paper, section 2).
+//! Persistence spheres: the pages that must be written together, if writing is deferred to the end of the transaction
+//! (DASDBS paper, section 2).
 //!
-//! A subtransaction releases its page locks when it ends. So before it is written another one may have
-//! changed its pages again, or read them and changed others. To write one of the two without the other
-//! would break it in half. Its *persistence sphere* is therefore the pages it modified, together with the
-//! spheres of all subtransactions that it shares a page with, and of those that read one of its pages
-//! after its end. At the end of a transaction the spheres of its subtransactions are written as one atomic
-//! unit; they may carry subtransactions of transactions that still run, with their undo entries.
+//! A subtransaction releases its page locks when it ends. So before it is written another one may have changed its
+//! pages again, or read them and changed others. To write one of the two without the other would break it in half. Its
+//! *persistence sphere* is therefore the pages it modified and other spheres: of all subtransactions that it shares a
+//! page with, and of those that read one of its pages after its end. At the end of a transaction the spheres of its
+//! subtransactions are written as one atomic unit; they may carry subtransactions of transactions that still run, with
+//! their undo entries.
 //!
 //! [`Spheres`] is the bookkeeping and nothing else: no threads, no clock, no I/O. The engine calls it
 //! under one mutex. It is a union-find over the completed subtransactions that are not yet written. The
@@ -16,7 +16,7 @@
 //! # Invariants
 //!
 //! - Every subtransaction is in exactly one sphere, from its end until it is taken. A sphere is taken
-//!   whole, so nothing that remains refers to what was taken.
+//!   whole, so nothing that remains refers to a taken one.
 //! - A page is *dirty* while an unwritten subtransaction has modified it. All unwritten
 //!   subtransactions that modified one page are in one sphere: pages of different spheres are
 //!   disjoint. Hence each page has one entry, made by the first that modified it since it was last
@@ -25,7 +25,7 @@
 //!   and that is exact. It kept them locked from its first read, so a modifying one that is complete now
 //!   was complete before that read. If that one has been written meanwhile, it is before this one in the
 //!   log anyway.
-//! - Memory is bounded by what is unwritten; a taken subtransaction costs nothing more.
+//! - Memory is bounded by the unwritten subtransactions; a taken one costs nothing more.
 //!
 //! # Frozen while being written
 //!
@@ -35,12 +35,12 @@
 //! taking thread ensures that by appending before it releases the mutex, or in any other way. Then the
 //! later one is never in the log without the earlier one.
 //!
-//! # What needs no sphere
+//! # Subtransactions without a sphere
 //!
-//! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on
-//! its view of an unwritten subtransaction of another running transaction, since its L1 locks admit only
-//! operations that commute with it. (It does matter what an *update* subtransaction only read: it may have
-//! found there, for instance after a split, where to write.)
+//! A subtransaction that modified nothing. Nothing of it is written. Its own transaction cannot depend on its view of
+//! an unwritten subtransaction of another running transaction: its L1 locks admit only operations that commute with
+//! it. (The reads of an *update* subtransaction do matter: they may have shown it, for instance after a split, where
+//! to write.)
 //!
 //! # Compensations
 //!
@@ -49,8 +49,8 @@
 //! transaction*, which the page rule does not ask for. Let `A` change page p, and `B` read p and
 //! change q, both written. An abort runs `B⁻¹`, which reads p and changes q, then `A⁻¹`, which
 //! changes p. Nothing that `A⁻¹` read was changed by `B⁻¹`: by pages alone it could be written
-//! alone. After a crash then, `B` is left to be undone *after* `A` was, and finds p changed. With
-//! each compensation joined to the one before, what is written of an abort is always its beginning.
+//! alone. After a crash then, `B` is left to be undone *after* `A` was, and finds p changed. If each compensation is
+//! joined to the one before, the written part of an abort is always its beginning.
 
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PageId;
@@ -84,10 +84,10 @@ pub struct Completed {
 /// Spheres taken out to be written, as one atomic unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken<S> {
-    /// The pages, each once, ascending. Of a page on which a subtransaction is at work now, what
-    /// belongs in the log is the before-image of that one.
+    /// The pages, each once, ascending. For a page on which a subtransaction is at work now, the log gets the
+    /// before-image of that one.
     pub pages: Vec<PageId>,
-    /// The subtransactions in the order of their ends, with what was kept of each.
+    /// The subtransactions in the order of their ends, with the data kept of each.
     pub subtransactions: Vec<(SubtransactionNumber, S)>,
 }
 
@@ -173,7 +173,7 @@ struct Node<S> {
 pub struct Spheres<S> {
     nodes: Vec<Node<S>>,
     free: Vec<u32>,
-    /// Of each dirty page the slot of the subtransaction that has it in `first_modified`.
+    /// The slot of the subtransaction that has the dirty page in `first_modified`.
     dirty: IntegerMap<u64, u32>,
     spheres: usize,
     statistics: Statistics,
@@ -186,7 +186,7 @@ impl<S> Default for Spheres<S> {
 }
 
 impl<S> Spheres<S> {
-    /// None yet.
+    /// Spheres without a subtransaction.
     pub fn new() -> Self {
         Spheres {
             nodes: Vec::new(),

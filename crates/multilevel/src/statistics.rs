@@ -87,9 +87,9 @@ pub struct Statistics {
     /// transaction. These are waits, not writes: with group commit several share one write, and some
     /// writes are not waited for. The DASDBS paper's log I/Os are `groups` of [`Statistics::log`].
     pub forced: u64,
-    /// Of the units, those that were waited for.
+    /// The units that were waited for.
     pub forced_units: u64,
-    /// Changed pages in all units together, as often as they are in one.
+    /// Changed pages in all units together; a page counts once for each unit.
     pub pages_logged: u64,
     /// Changed pages in the units that were waited for.
     pub pages_in_forced: u64,

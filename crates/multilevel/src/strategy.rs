@@ -1,4 +1,4 @@
-//! The strategies: when locks on pages are given back, and when what was done reaches the log.
+//! The strategies: the release of locks on pages, and the time at which changes reach the log.
 //!
 //! ```text
 //!                          page locks until    in the log            forced
@@ -10,8 +10,8 @@
 //!   OrderedLog             EOS                 a unit at each EOS    the log up to here, at EOT
 //! ```
 //!
-//! EOS is the end of a subtransaction, EOT that of a transaction. A *unit* is what the log keeps whole
-//! or not at all: redo records, undo entries and the ends of transactions together.
+//! EOS is the end of a subtransaction, EOT that of a transaction. The log keeps a *unit* whole or not at all: redo
+//! records, undo entries and the ends of transactions together.
 //!
 //! Each strategy's own part is a module, behind one trait, `Protocol`: `single_level`, `forced`, `spheres`, `ordered`.
 //! A transaction calls its protocol at four moments: before the first change of a page, at the end of an operation, at
@@ -51,15 +51,15 @@ pub enum Strategy {
     /// S2/PS: two-level transactions, writing deferred to the end of the transaction by means of
     /// persistence spheres.
     PersistenceSpheres {
-        /// A sphere that grows beyond so many pages is written at once, without waiting for it. So are all spheres when
-        /// they are a quarter of the largest unit together, so that whatever spheres a transaction ends with fit into
-        /// one unit.
+        /// A sphere that grows beyond so many pages is written at once, without waiting for it. So are all spheres
+        /// when together they are a quarter of the largest unit. So the spheres with which a transaction ends always
+        /// fit into one unit.
         pages_max: usize,
     },
-    /// Two-level transactions on one ordered log. A subtransaction is appended when it ends, and becomes durable when a
-    /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more bytes
-    /// than spheres do where transactions change the same pages, but byte ranges are small, and nothing has to be kept
-    /// track of.
+    /// Two-level transactions on one ordered log. A subtransaction is appended when it ends. It becomes durable when a
+    /// later end of a transaction, or a full group, takes the log so far to the disk. The default: it writes more
+    /// bytes than spheres do where transactions change the same pages. But byte ranges are small, and nothing has to
+    /// be kept track of.
     #[default]
     OrderedLog,
 }
@@ -101,8 +101,7 @@ pub enum PageLog {
     ByteRanges,
 }
 
-/// When a committing transaction gives back its locks on objects (and, in
-/// [`Strategy::SingleLevel`], on pages).
+/// The time when a committing transaction releases its locks on objects (and, in [`Strategy::SingleLevel`], on pages).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Release {
     /// When its end is in the log, before that is durable. A transaction that then reads its writes is behind it in the
@@ -171,9 +170,9 @@ pub(crate) trait Protocol: fmt::Debug + Send + Sync {
         progress: &mut Progress,
     ) -> Result<(), DatabaseError>;
 
-    /// The end of a transaction, committed or with all of its operations compensated. Returns the group
-    /// that must be durable before the transaction is (if it wrote nothing, that of the newest change
-    /// that it can have read), and whether it wrote.
+    /// The end of a transaction, committed or with all of its operations compensated. Returns the group that must be
+    /// durable before the transaction is, and true if it wrote. If it wrote nothing, the group is that of the newest
+    /// change that it can have read.
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,

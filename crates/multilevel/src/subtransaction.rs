@@ -32,7 +32,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Of the number of a page under which a key is locked, with a single level.
+/// The number of a page under which a key is locked, with a single level.
 const KEYS_AS_PAGES: u64 = 1 << 63;
 
 /// One execution of an operation.
@@ -84,7 +84,7 @@ impl<'d> Subtransaction<'d> {
         }
     }
 
-    /// Why it cannot end well, if it cannot.
+    /// The reason why it cannot end well, if it cannot.
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict.get()
     }
@@ -137,7 +137,7 @@ impl<'d> Subtransaction<'d> {
         self.workspace
             .changes
             .undo_to(self.begin, |page, start, old| {
-                // SAFETY: right of a writer: what was changed is locked exclusively, and no
+                // SAFETY: right of a writer: the changed pages are locked exclusively, and no
                 // reference that was given out outlives the operation's execution.
                 unsafe { frames.bytes_mut(page, start..start + old.len()) }.copy_from_slice(old);
             });
@@ -178,8 +178,7 @@ impl<'d> Subtransaction<'d> {
         workspace
     }
 
-    /// The areas as they are now: another subtransaction may have made one grow, and said so in a
-    /// page that this one has read since.
+    /// The present areas: another subtransaction may have made one grow, and this one may have read that in a page.
     #[cold]
     fn areas_now(&self) -> Arc<Areas> {
         let areas = self.shared.areas();
@@ -205,7 +204,7 @@ impl<'d> Subtransaction<'d> {
         self.hold_number(page, how)
     }
 
-    /// Locks a page, or a key under the number of a page that there is not.
+    /// Locks a page, or a key under the number of a page that does not exist.
     #[inline]
     fn hold_number(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
         let mut held = self.held.borrow_mut();

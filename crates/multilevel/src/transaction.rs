@@ -180,7 +180,7 @@ impl<'d> Transaction<'d> {
 
     /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads
     /// may call operations. They are isolated from each other by locks on pages only, since they
-    /// share the transaction's locks on objects: what they do has to make sense in any order. In
+    /// share the transaction's locks on objects: they must make sense in any order. In
     /// [`crate::Strategy::SingleLevel`] they take turns.
     pub fn scope<'env, F, T>(&'env self, body: F) -> T
     where
@@ -198,7 +198,7 @@ impl<'d> Transaction<'d> {
         }
     }
 
-    /// Waits for what a subtransaction must have before it is executed again.
+    /// Waits for the lock or the change that a subtransaction must have before it is executed again.
     fn wait(&self, asker: Asker, wait: Await) -> Result<(), Denied> {
         let locks = &self.database.locks;
         match wait {
@@ -307,7 +307,7 @@ impl<'d> Transaction<'d> {
 
     fn abort_now(&mut self) -> Result<(), DatabaseError> {
         self.finished = true;
-        // A forked child has nothing to undo: what it sees is its parent's.
+        // A forked child has nothing to undo: its memory is its parent's.
         self.database.check_process()?;
         self.restore_pages();
         if let Err(error) = self.compensate_all() {
@@ -331,7 +331,7 @@ impl<'d> Transaction<'d> {
                 .changes
                 .undo_to(Mark::default(), |page, start, old| {
                     let frames = &self.database.frames;
-                    // SAFETY: right of a writer: what was changed is locked exclusively until the
+                    // SAFETY: right of a writer: the changed pages are locked exclusively until the
                     // transaction's end, and no operation of it is running.
                     let bytes = unsafe { frames.bytes_mut(page, start..start + old.len()) };
                     bytes.copy_from_slice(old);

@@ -1,8 +1,8 @@
-//! The log of units: where subtransactions and transactions end, under the pen ([`sardonyx_storage::pen`]).
+//! The log of units: the ends of subtransactions and transactions, under the pen ([`sardonyx_storage::pen`]).
 //!
 //! Its holder appends *units* to the group being filled: the log's transactions, kept whole or not at all (I4). A unit
-//! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. Since all of
-//! them are in one unit, an undo entry is durable if and only if its effect is, and nothing has to be forced before
+//! carries the redo records of one or more subtransactions, their undo entries, and ends of transactions. All of them
+//! are in one unit. So an undo entry is durable if and only if its effect is, and nothing has to be forced before
 //! anything else.
 //!
 //! An ending subtransaction still holds its page locks. So the order of units is an order in which the subtransactions
@@ -144,9 +144,9 @@ impl<'p> UnitLog<'p> {
         self.admit_as(Admission::Work)
     }
 
-    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no
-    /// transaction, or is begun when none runs. For that a log that is still small is not made longer than
-    /// is needed; work in one has it prepared as far as ends may need.
+    /// Admits a unit of at most so many bytes of records that belongs to no transaction, or is begun when none runs.
+    /// For that a small log is only made as long as needed. For a unit of a running transaction it is prepared as far
+    /// as ends may need.
     pub fn admit_small(&mut self, bytes: usize, otherwise: Admission) -> Result<(), DatabaseError> {
         let at = self.0.appending().position().lsn;
         if !self.0.log().segments().grows(at) {
@@ -197,9 +197,9 @@ impl<'p> UnitLog<'p> {
         }
     }
 
-    /// The most bytes that an inverse of so many bytes, which may take so many pages, adds in the log to the ranges or
-    /// pages that its operation changed. That holds for places of records and their texts. Its unit must not be refused
-    /// for its length (I14).
+    /// The most bytes that an inverse adds in the log to the ranges or pages that its operation changed. The inverse
+    /// has so many bytes and may take so many pages. That holds for places of records and their texts. Its unit must
+    /// not be refused for its length (I14).
     pub fn put_back_bytes(&self, inverse: usize, pages: u64) -> usize {
         let pages = pages as usize;
         match self.page_log {
@@ -256,7 +256,7 @@ impl<'p> UnitLog<'p> {
         log.transaction_ended()
     }
 
-    /// Cuts off what was appended of the unit.
+    /// Cuts off the appended part of the unit.
     pub fn abort_unit(&mut self) {
         self.0.appending().builder().abort_transaction();
     }
@@ -389,8 +389,8 @@ impl<'p> UnitLog<'p> {
     }
 
     /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages. Returns its sequence
-    /// number and group. The memory that the transaction's end needs is there then (I14): the chain of its slot has
-    /// room to cancel all entries, and the pages are reserved.
+    /// number and group. The memory that the transaction's end needs is reserved then (I14): the chain of its slot has
+    /// room to cancel all entries, and so are the pages.
     pub fn end_of_subtransaction(
         &mut self,
         transaction: u64,
@@ -408,7 +408,7 @@ impl<'p> UnitLog<'p> {
             self.spare_places(needed)?;
         }
         self.check_reserve(inverse_pages)?;
-        // Last: what was noted before may have filled a group.
+        // Last: the entries before may have filled a group.
         self.admit()?;
         self.reserve.take(transaction, inverse_pages);
         let pages = self.append_changes(changed);

@@ -72,7 +72,7 @@ impl<T: FromBytes + IntoBytes + Immutable> Values<T> {
         Ok(before)
     }
 
-    /// Changes a value in place. Gives back what it is now.
+    /// Changes a value in place. Returns the new value.
     ///
     /// # Errors
     /// As [`Values::set`].

@@ -1,6 +1,6 @@
-//! The engine under Shuttle: transactions of several threads under explored schedules, on the
-//! simulated disk, with and without threads of the engine's own. A lost wake-up, a deadlock that is
-//! not found and an end that nobody is told of show as a hang.
+//! The engine under Shuttle: transactions of several threads under explored schedules, on the simulated disk, with and
+//! without threads of the engine's own. A lost wake-up, a deadlock that is not found and an unreported end show as a
+//! hang.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-multilevel --test shuttle_multilevel
@@ -31,7 +31,7 @@ fn explore(schedules: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::Runner::new(few_changes, config).run(body);
 }
 
-/// Where what goes wrong takes several changes of threads at the wrong moments.
+/// For faults that take several changes of threads at the wrong moments.
 fn explore_deeply(schedules: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
     let mut config = shuttle::Config::new();
     config.stack_size = 1 << 20;
@@ -101,7 +101,7 @@ fn add(area: Area, cells: &[u64], amount: i64) -> Add {
     }
 }
 
-/// What is there after a crash now, cells 0 to 15.
+/// The content after a crash now, cells 0 to 15.
 fn after_a_crash(way: Way, disk: &SimulatedDisk, database: Arc<Database>) -> Vec<i64> {
     let after = disk.restart(Faults::default());
     drop(database);
@@ -123,7 +123,7 @@ fn sums(adds: &[(&[u64], i64)]) -> Vec<i64> {
     sums
 }
 
-/// Whoever is told that its transaction is committed finds it after a crash; all are told.
+/// Every transaction gets its result, and a committed one is found after a crash.
 #[test]
 fn shuttle_everyone_is_told_and_what_was_told_is_there() {
     everywhere(40, |way| {
@@ -150,9 +150,8 @@ fn shuttle_everyone_is_told_and_what_was_told_is_there() {
     });
 }
 
-/// A transaction that waits until its group is written, behind another group, is not kept waiting by
-/// one that has the pen at that moment, for the unforced end of an operation, and then waits for the
-/// first one's locks.
+/// A transaction may wait until its group is written, behind another group. Another may have the pen at that moment,
+/// for the unforced end of an operation, and then wait for the first one's locks. The first must not wait for it.
 #[test]
 fn shuttle_an_end_of_an_operation_does_not_keep_a_commit_waiting() {
     for strategy in [Strategy::OrderedLog, Strategy::SPHERES] {
@@ -232,8 +231,8 @@ fn shuttle_cycles_over_pages_and_over_objects_end() {
     });
 }
 
-/// Bounded cells never leave their bounds (the operation asserts it), whichever transactions abort;
-/// what is refused is refused because it could not be admitted in any outcome.
+/// Bounded cells never leave their bounds (the operation asserts it), in every outcome. A refused change could not be
+/// admitted in any outcome.
 #[test]
 fn shuttle_a_bounded_cell_never_leaves_its_bounds() {
     everywhere(40, |way| {
@@ -324,9 +323,8 @@ fn shuttle_siblings_share_pages_and_end_together() {
     });
 }
 
-/// Spheres are written by commits of others while an operation is half done on their pages, and while
-/// a transaction in them aborts. After a crash at the moment of the first commit, too, what is there is
-/// whole.
+/// Spheres are written by commits of others while an operation is half done on their pages, and while a transaction in
+/// them aborts. After a crash at the moment of the first commit, too, the content is whole.
 #[test]
 fn shuttle_spheres_are_written_while_others_work_on_their_pages() {
     for strategy in [
@@ -368,7 +366,7 @@ fn written_under_way(way: Way, crashes: bool) {
                 });
                 told.expect("committed");
                 if crashes {
-                    // The others are anywhere, and will be told that the disk is gone.
+                    // The others are anywhere, and will get the error that the disk has failed.
                     let after = crashed.restart(Faults::default());
                     let (after, area) = open(way, &after);
                     let found = read(&after, area, 0..16);
@@ -467,8 +465,7 @@ fn small_log(way: Way) {
     assert_eq!(read(&database, area, 0..32), expected);
 }
 
-/// The log fails under transactions: everyone is told, nobody hangs, and nobody who was told of a
-/// commit has lost it.
+/// The log fails under transactions: each gets the error, none hangs, and no acknowledged commit is lost.
 #[test]
 fn shuttle_a_log_that_fails_tells_everyone() {
     everywhere(40, |way| {

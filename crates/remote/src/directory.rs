@@ -8,14 +8,15 @@
 //! DIRECTORY/entry/new_RANDOM               while a file is written
 //! ```
 //!
-//! A file is written and synced under a name of its own, then linked to its place, which fails if something is there, and
-//! the directory is synced. So a file is there whole or not, and one of several wins. A register is replaced by creating
-//! its next number; who finds a later one there afterwards has lost. A list of a directory may miss what comes and goes
-//! meanwhile, so the last 16 stay, and a list counts when the next one shows the same.
+//! A file is written and synced under a name of its own, then linked to its place. The link fails if something is
+//! there. Then the directory is synced. So a file is there whole or not, and one of several wins. A register is
+//! replaced by creating its next number. A process that finds a later one there afterwards has lost. A list of a
+//! directory may miss concurrent changes. So the last 16 files stay, and a list counts when the next one shows the
+//! same.
 //!
-//! After an error of a write or a sync it is unknown what is stable, so the error is final ([`StoreError::Refused`],
-//! I7). A disk that is full, and a directory that is not there, are asked again ([`StoreError::NotNow`]) if that was
-//! found before anything had its place.
+//! After an error of a write or a sync it is unknown which bytes are stable, so the error is final
+//! ([`StoreError::Refused`], I7). A disk that is full, and a directory that is not there, are asked again
+//! ([`StoreError::NotNow`]) if that was found before anything had its place.
 //!
 //! Entries seen by a reader of this process are stable ([`Unstable`]). Entries seen by a reader of another process may
 //! become stable a moment later: the owner is acknowledged only then.
@@ -55,10 +56,10 @@ pub struct DirectoryLog {
 }
 
 impl DirectoryLog {
-    /// The log there; the directory is made if there is none, and that is wanted.
+    /// The log there; the directory is made if it is absent, and that is wanted.
     ///
     /// # Errors
-    /// It cannot be made; it is not there; one process keeps it for itself ([`ServedLog`](crate::ServedLog)).
+    /// The directory cannot be made, or is absent; one process keeps it for itself ([`ServedLog`](crate::ServedLog)).
     pub fn open(directory: &Path, options: &RemoteOptions) -> Result<DirectoryLog, StoreError> {
         DirectoryLog::open_after(directory, options, &|| ())
     }
@@ -138,7 +139,7 @@ impl DirectoryLog {
         [self.entries(), self.objects(), registers.0, registers.1]
     }
 
-    /// Syncs what a process may have left that was killed before it did.
+    /// Syncs files of a process that was killed before it did.
     fn sync_folders(&self) -> io::Result<()> {
         self.folders()
             .iter()
@@ -161,7 +162,7 @@ impl DirectoryLog {
         sync_directory(&self.directory)
     }
 
-    /// Makes what belongs into the directory, which is there, durably.
+    /// Makes the folders of the directory, which exists, durably.
     fn make_folders(&self) -> io::Result<()> {
         for folder in self.folders() {
             create_directory(&folder)?;
@@ -189,12 +190,12 @@ impl DirectoryLog {
             entry_bytes_max: self.entry_bytes_max,
             unstable: Unstable::default(),
         };
-        // Not what is above: it may be away by now.
+        // Not the directory above: it may be away by now.
         let made = create_directory(&beside).and_then(|()| log.make_folders());
         made.map_err(|error| self.failed("make a directory in it", &error))?;
         let probed = probe::probe(&log);
         if let Err(error) = fs::remove_dir_all(&beside) {
-            tracing::warn!(%error, directory = %beside.display(), "what a probe left is not deleted");
+            tracing::warn!(%error, directory = %beside.display(), "the objects of a probe are not deleted");
         }
         probed
     }
@@ -217,7 +218,8 @@ impl DirectoryLog {
         self.directory.join("object")
     }
 
-    /// Of a request that changed nothing: a full disk may have room later, a network's file system may come back.
+    /// The error of a request that changed nothing: a full disk may have room later, a network's file system may come
+    /// back.
     fn failed(&self, what: &str, error: &io::Error) -> StoreError {
         match may_pass(error) {
             true => StoreError::NotNow {
@@ -283,7 +285,7 @@ impl DirectoryLog {
         Ok(listed)
     }
 
-    /// The bytes of a file, once it is stable that they are there.
+    /// The bytes of a file, once its place is stable.
     fn read_stable(&self, file: &Path) -> io::Result<Vec<u8>> {
         let bytes = fs::read(file)?;
         self.unstable.wait(file)?;
@@ -322,7 +324,7 @@ impl DirectoryLog {
         Err(io::Error::other("a register is replaced all the time"))
     }
 
-    /// Creates a file with these bytes, if there is none: whole, and synced.
+    /// Creates a file with these bytes, if it does not exist: whole, and synced.
     fn create(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<bool, NotCreated> {
         let new = folder.join(format!("{NEW}{:016x}", system_random()));
         let place = folder.join(name);
@@ -403,7 +405,7 @@ fn may_pass(error: &io::Error) -> bool {
     )
 }
 
-/// Why a file was not created.
+/// The reason why a file was not created.
 #[derive(Debug)]
 enum NotCreated {
     /// Nothing had its place yet.
@@ -425,7 +427,7 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory, if there is none; not those above it.
+/// Makes a directory, if it does not exist; not those above it.
 fn create_directory(directory: &Path) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),

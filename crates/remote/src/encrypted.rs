@@ -1,15 +1,15 @@
-//! A store whose keeper cannot read what is in it: entries, registers and objects are encrypted before they go there.
+//! A store whose keeper cannot read its content: entries, registers and objects are encrypted before they are sent.
 //!
 //! Each is encrypted with AES-256-GCM under a key of its own. HKDF-SHA256 derives the key from a secret key and 32
 //! random bytes, so no two of any number have the same key and nonce. Its number or name is authenticated, too, so it
 //! cannot be put in another's place. Names, numbers and lengths can be seen by the keeper.
 //!
 //! ```text
-//!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | what it is, encrypted | 16 bytes that authenticate it
+//!   "SdxS" | 8 bytes that name the secret key | 32 random bytes | the encrypted content | 16 bytes that authenticate it
 //! ```
 //!
-//! *Rotation.* There may be several secret keys: the first one encrypts, all decrypt. So a new one is put in front on
-//! every host, and an old one is taken away when nothing encrypted with it is kept any more.
+//! *Rotation.* There may be several secret keys: the first one encrypts, all decrypt. So put a new one in front on
+//! every host. Remove an old one when nothing encrypted with it is kept any more.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
@@ -44,7 +44,7 @@ struct Key {
     secret: Prk,
 }
 
-/// Without what is secret.
+/// Without the secret part.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
@@ -76,11 +76,11 @@ fn derive<const N: usize>(secret: &Prk, what: &[u8]) -> Option<[u8; N]> {
 }
 
 impl Keys {
-    /// Of a file: a line for each key, 64 hexadecimal digits, the one that encrypts first; empty lines and those that begin
-    /// with `#` are left out. (`openssl rand -hex 32` makes one.)
+    /// Reads keys from a file: a line for each key, 64 hexadecimal digits, the one that encrypts first; empty lines
+    /// and those that begin with `#` are left out. (`openssl rand -hex 32` makes one.)
     ///
     /// # Errors
-    /// [`StoreError::Place`], which shows nothing of what is in the file.
+    /// [`StoreError::Place`], which shows nothing of the file's content.
     pub fn of_file(file: &Path) -> Result<Keys, StoreError> {
         let wrong = |reason: String| StoreError::Place {
             place: format!("the file of keys {}", file.display()),
@@ -218,7 +218,8 @@ impl EncryptedLog {
         found: Option<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         match found {
-            // Nothing encrypted is so short: it is left of an entry that was being deleted, and who reads finds it to be none.
+            // Nothing encrypted is so short: it is the rest of an entry that was being deleted, and readers find that
+            // it is none.
             Some(bytes) if bytes.is_empty() => Ok(Some(bytes)),
             found => found
                 .map(|bytes| self.open(&entry(number), bytes))

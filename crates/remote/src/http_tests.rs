@@ -89,7 +89,7 @@ fn answer(stream: &TcpStream, objects: &Mutex<Objects>, refusal: Refusal) -> io:
 }
 
 impl Objects {
-    /// Does what is asked: status, ETag and content of the answer.
+    /// Does the request: status, ETag and content of the answer.
     fn done(
         &mut self,
         method: &str,

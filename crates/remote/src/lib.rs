@@ -10,7 +10,8 @@
 //! | `s3://BUCKET/PREFIX` | an object store; endpoint, region and credentials from the environment, as AWS's tools have them | several hosts |
 //! | `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]` | a stream of NATS JetStream, also as `tls://`; credentials from the environment, as NATS's tools have them | several hosts, where an object store is too slow |
 //! | `tcp://HOST:PORT` | another host, which runs a [`StoreServer`] (`sardonyx store serve`) | two hosts and nothing else |
-//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one says which of them count ([`Copies`]) | two hosts or more, each of which may be lost |
+//! | `copies:KEEPER;COPY;COPY` | all of these places at once, and the first one decides which of them count
+//! ([`Copies`]) | two hosts or more, each of which may be lost |
 //! | `file:DIRECTORY` | a directory | one host, or a file system of the network |
 //! | `memory:NAME` | this process | trying things out |
 //!
@@ -19,25 +20,26 @@
 //!
 //! With [`Keys`] everything is encrypted before it goes there ([`EncryptedLog`]).
 //!
-//! No request is repeated here, nor by the stores' clients: who asks reads back first.
+//! No request is repeated here, nor by the stores' clients: the caller reads back first.
 //!
 //! # NATS JetStream
 //!
-//! The stream is made if it is absent. It is in files, with three replicas if the servers are a cluster (and a warning
-//! if it is one server alone), without limits, and deletes nothing by itself. One that is there and set up otherwise is
-//! refused with what to change. Several logs can be in it, under prefixes. Servers are of version 2.12 or newer, and
-//! **sync before they answer**: `jetstream { sync_interval: always }` in their configuration. No client can see whether
-//! they do, and by default they do not: then servers that lose power together lose what they acknowledged.
+//! The stream is made if it is absent. It is in files, without limits, and deletes nothing by itself. It has three
+//! replicas if the servers are a cluster; one server alone causes a warning. An existing stream with another
+//! configuration is refused, and the error names the change. Several logs can be in it, under prefixes. Servers are of
+//! version 2.12 or newer, and **sync before they answer**: `jetstream { sync_interval: always }` in their
+//! configuration. No client can see if they do, and by default they do not. Then servers that lose power together lose
+//! acknowledged entries.
 //!
-//! A server's `max_payload` (1 MiB if nothing else is said) limits a message, not an entry: larger ones are put there in
-//! parts, and cost one more round.
+//! A server's `max_payload` (1 MiB by default) limits a message, not an entry: larger entries are stored in parts, and
+//! cost one more round.
 //!
-//! | variable | what it is |
+//! | variable | meaning |
 //! | --- | --- |
 //! | `NATS_CREDS`, `NATS_NKEY` | a file of credentials; a file with an nkey's seed |
 //! | `NATS_USER`, `NATS_PASSWORD`; `NATS_TOKEN` | a user; a token |
 //! | `NATS_CA`; `NATS_CERT`, `NATS_KEY` | certificates of authorities instead of the system's; one's own, and its key |
-//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | `nats://` to other hosts, without TLS, where nobody can listen |
+//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | `nats://` to other hosts, without TLS, in a network that cannot be tapped |
 //!
 //! # TCP
 //!
@@ -45,7 +47,7 @@
 //! | --- | --- |
 //! | `SARDONYX_STORE_TLS` | a directory with `ca.pem`, `cert.pem` and `key.pem`: both ends show that the CA has signed them |
 //! | `SARDONYX_STORE_TOKEN_FILE` | a file with the token that the server asks for |
-//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | other hosts without TLS, where nobody else can listen |
+//! | `SARDONYX_STORE_ALLOW_PLAIN=true` | other hosts without TLS, in a network that cannot be tapped |
 //!
 //! # Example
 //!

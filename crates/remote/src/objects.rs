@@ -1,4 +1,4 @@
-//! A log in an object store: an object for each entry, created only if there is none, and one for each register.
+//! A log in an object store: an object for each entry, created only if absent, and one for each register.
 //!
 //! ```text
 //! PREFIX/entry/00000000000000000001    an entry; 20 decimal digits
@@ -7,7 +7,7 @@
 //! PREFIX/probe/RANDOM/...              while the store is probed
 //! ```
 //!
-//! Requests block the caller (`requests`). An answer that does not come in time is none: the request may still be done.
+//! Requests block the caller (`requests`). A late answer counts as none: the request may still be done.
 
 use crate::names::{name_of, number_of};
 use crate::place::RemoteOptions;
@@ -42,7 +42,7 @@ pub struct ObjectLog {
     secrets: Vec<String>,
 }
 
-/// Without what the store's client knows.
+/// Without the state of the store's client.
 impl fmt::Debug for ObjectLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("ObjectLog");
@@ -103,7 +103,7 @@ impl ObjectLog {
             .map(|meta| Ok(meta?.location));
         let deleted = self.ask("list and delete", delete(self.store.clone(), found.boxed()));
         if let Err(error) = deleted {
-            tracing::warn!(%error, prefix = self.prefix, "what a probe left is not deleted");
+            tracing::warn!(%error, prefix = self.prefix, "the objects of a probe are not deleted");
         }
     }
 
@@ -120,7 +120,7 @@ impl ObjectLog {
         Ok(Path::from(format!("{}/object/{name}", self.prefix)))
     }
 
-    /// Creates what is to be there once.
+    /// Creates an object that is to exist once.
     fn create(&self, what: &str, path: Path, bytes: &[u8]) -> Result<Appended, StoreError> {
         let payload = PutPayload::from(bytes.to_vec());
         let put = put(self.store.clone(), path, payload, PutMode::Create);
@@ -212,7 +212,7 @@ async fn put(
     }
 }
 
-/// Deletes objects; those that are not there are none the less deleted.
+/// Deletes objects; absent ones count as deleted.
 async fn delete(
     store: Arc<dyn ObjectStore>,
     paths: BoxStream<'static, Result<Path, Error>>,

@@ -19,17 +19,17 @@ use std::time::Duration;
 pub struct RemoteOptions {
     /// For so long an answer to one request is waited for.
     pub request_limit: Duration,
-    /// The same for a register of an object store, of `tcp:`, and of the keeper of `copies:`. It says which host serves, and
-    /// a lease runs out meanwhile, so an answer that comes later is of no use. The greatest limit is
-    /// [`RemoteOptions::request_limit`]; `None` and zero are as that. A request of `tcp:` that needs a new connection has
-    /// this time for the connection, and again for the answer.
+    /// The same for a register of an object store, of `tcp:`, and of the keeper of `copies:`. It names the serving
+    /// host, and a lease runs out meanwhile, so a later answer is of no use. The greatest limit is
+    /// [`RemoteOptions::request_limit`]; `None` and zero mean that. A request of `tcp:` that needs a new connection
+    /// has this time for the connection, and again for the answer.
     pub register_limit: Option<Duration>,
     /// The most bytes of an entry.
     pub entry_bytes_max: u64,
-    /// True if the store is probed when it is opened. Only who knows that it has been may leave it out.
+    /// True if the store is probed when it is opened. Leave it out only if the store is known to have been probed.
     pub probe: bool,
-    /// True if the directory of `file:` is made if it is absent. A database whose log is there already leaves it out:
-    /// where a file system is not mounted there would be an empty store.
+    /// True if the directory of `file:` is made if it is absent. Leave it out for a database whose log is there
+    /// already: if a file system is not mounted there would be an empty store.
     pub make: bool,
     /// True if a copy of a log on several places (`copies:`) that gives no answer to a read may be excluded. A tool
     /// that only looks leaves that to the hosts.
@@ -45,7 +45,7 @@ pub struct RemoteOptions {
 pub const KEYS_VARIABLE: &str = "SARDONYX_STORE_KEYS";
 
 impl RemoteOptions {
-    /// For so long an answer about a register is waited for, if that is said.
+    /// The time that an answer about a register is waited for, if it is set.
     pub(crate) fn register_limit(&self) -> Option<Duration> {
         let limit = self.register_limit.filter(|limit| !limit.is_zero())?;
         Some(limit.min(self.request_limit))

@@ -3,7 +3,7 @@
 //!
 //! Some stores take the conditions and ignore them; others are right only without concurrency. With those, two owners
 //! would acknowledge at every takeover. So conditions are tried out one after the other, and then by [`WRITERS`] at
-//! once, [`ROUNDS`] times. That a store wins all rounds proves nothing for good; what fails one is refused.
+//! once, [`ROUNDS`] times. A store that wins all rounds proves nothing for good; one that fails a round is refused.
 
 use sardonyx_storage::remote_log::store::{
     Appended, Register, RegisterVersion, RemoteStore, StoreError, Swapped,
@@ -25,7 +25,7 @@ const FIRST_RACE: u64 = 100;
 /// Probes a log under an unused prefix; the written objects stay.
 ///
 /// # Errors
-/// [`StoreError::Unsuitable`] with what it does wrong; the store's own.
+/// [`StoreError::Unsuitable`] with its fault; the store's own.
 pub fn probe(store: &dyn RemoteStore) -> Result<(), StoreError> {
     one_after_the_other(store)?;
     let mut version = boundary(store)?.1;
@@ -43,7 +43,7 @@ fn unsuitable<T>(store: &dyn RemoteStore, reason: &str) -> Result<T, StoreError>
     })
 }
 
-/// Asks again what has no answer; only for what may be done twice.
+/// Repeats a request without an answer; only for requests that may be done twice.
 fn again<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let mut attempt = 1;
     loop {
@@ -57,15 +57,15 @@ fn again<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreEr
 fn boundary(store: &dyn RemoteStore) -> Result<(Vec<u8>, RegisterVersion), StoreError> {
     match again(|| store.read_register(Register::Boundary))? {
         Some(stored) => Ok((stored.bytes, stored.version)),
-        None => unsuitable(store, "what was written there cannot be read afterwards"),
+        None => unsuitable(store, "a written object cannot be read afterwards"),
     }
 }
 
 fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
     if again(|| store.read(1))?.is_some() {
-        return unsuitable(store, "an object is there that nobody wrote");
+        return unsuitable(store, "an object is there that was never written");
     }
-    // Of a lost answer it is not known whether the first request was done: either way it is there now.
+    // After a lost answer it is not known if the first request was done: either way the entry is there now.
     again(|| store.append_at(1, b"first"))?;
     if again(|| store.append_at(1, b"second"))? != Appended::Conflict {
         return unsuitable(
@@ -74,7 +74,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
         );
     }
     if again(|| store.read(1))?.as_deref() != Some(b"first") {
-        return unsuitable(store, "a read does not give what was written before");
+        return unsuitable(store, "a read does not return the object written before");
     }
     again(|| store.swap_register(Register::Boundary, None, b"first"))?;
     let (_, old) = boundary(store)?;
@@ -93,7 +93,7 @@ fn one_after_the_other(store: &dyn RemoteStore) -> Result<(), StoreError> {
         );
     }
     if boundary(store)?.0 != b"second" {
-        return unsuitable(store, "a read does not give what was written before");
+        return unsuitable(store, "a read does not return the object written before");
     }
     Ok(())
 }
@@ -143,10 +143,10 @@ fn judge(
     match (won[..].first(), found) {
         _ if won.len() > 1 => unsuitable(
             store,
-            "of several that wrote at once more than one was told that it succeeded",
+            "of several concurrent writers more than one got success",
         ),
         (Some(winner), Some(found)) if found == winner.to_string() => Ok(()),
-        (Some(_), _) => unsuitable(store, "what was told to be written is not there"),
+        (Some(_), _) => unsuitable(store, "an acknowledged object is not there"),
         (None, _) if silent => Ok(()),
         (None, _) => unsuitable(store, "of several that wrote at once none succeeded"),
     }
@@ -162,7 +162,7 @@ fn race_to_create(store: &dyn RemoteStore, number: u64) -> Result<(), StoreError
     judge(store, &answers, found.as_deref())
 }
 
-/// Returns the version that is there afterwards.
+/// Returns the version afterwards.
 fn race_to_replace(
     store: &dyn RemoteStore,
     round: u64,

@@ -1,5 +1,5 @@
 //! Requests to a store run on a thread of the log's own, while the caller is blocked. The caller may be a task of
-//! another runtime. An answer that does not come in time is none: the request may still be done.
+//! another runtime. A late answer counts as none: the request may still be done.
 
 use sardonyx_storage::remote_log::store::StoreError;
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// The most that is shown of what a store says.
+/// The most characters that are shown of a store's text.
 const REASON_CHARS_MAX: usize = 400;
 
 /// The runtime of a log's requests.

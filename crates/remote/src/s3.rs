@@ -1,8 +1,8 @@
 //! An object store with the S3 API: endpoint, region and credentials from the environment, as AWS's tools have them
 //! (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, or a role).
 //!
-//! Over TLS. An endpoint without it must be on this host, or `AWS_ALLOW_HTTP=true` must say that it is meant. No place
-//! contains credentials, and what a store says is shown without them.
+//! Over TLS. An endpoint without it must be on this host, or `AWS_ALLOW_HTTP=true` must allow it. No place contains
+//! credentials, and a store's texts are shown without them.
 
 use crate::host::{host_of, is_this_host};
 use crate::http::UreqConnector;
@@ -75,7 +75,7 @@ pub(crate) fn connect_with(
         && !is_this_host(host)
     {
         return Err(wrong(format!(
-            "its endpoint http://{} has no TLS; use https, or set AWS_ALLOW_HTTP=true if nobody can listen there",
+            "its endpoint http://{} has no TLS; use https, or set AWS_ALLOW_HTTP=true if the network cannot be tapped",
             host_of(host)
         )));
     }

@@ -7,8 +7,8 @@
 //! DIRECTORY/boundary/N, primary/N     registers, and object/NAME, as in a directory of files
 //! ```
 //!
-//! An entry is one write that is stable when it returns ([`EntryLog`]), where a file for each entry ([`DirectoryLog`])
-//! costs two commits of the file system's journal. Registers and objects, which are seldom written, are files as there.
+//! An entry is one write that is stable when it returns ([`EntryLog`]). A file for each entry ([`DirectoryLog`]) costs
+//! two commits of the file system's journal. Registers and objects, which are seldom written, are files as there.
 //! Since one process has it, others use it over TCP: the directory has no folder `entry`, and `file:` refuses it.
 
 use crate::directory::{DirectoryLog, ENTRIES};
@@ -43,7 +43,8 @@ pub struct ServedLog {
 }
 
 impl ServedLog {
-    /// The log of a directory, which is made if there is none, after a probe. One that is there opens on a full disk, too.
+    /// The log of a directory, which is made if it is absent, after a probe. An existing one opens on a full disk,
+    /// too.
     ///
     /// # Errors
     /// Another process has it; it is used as `file:`; it is damaged; the file system cannot keep a log.
@@ -104,7 +105,7 @@ impl ServedLog {
     fn failed(&self, what: String, error: &EntryLogError) -> StoreError {
         let (place, reason) = (self.place(), error.to_string());
         if let EntryLogError::Poisoned { .. } = error {
-            // Opened again by the next process, the log says what came of it.
+            // Opened again by the next process, the log shows the result.
             return StoreError::Unclear {
                 what,
                 place,
@@ -137,7 +138,7 @@ struct Files<'a> {
     directory: &'a Path,
     options: &'a RemoteOptions,
     looked: &'a dyn Fn(),
-    /// The error of what was refused.
+    /// The error of a refused request.
     refused: RefCell<Option<StoreError>>,
 }
 
@@ -148,7 +149,7 @@ impl Files<'_> {
         reason
     }
 
-    /// It was used as `file:`: these are there.
+    /// It was used as `file:`: these exist.
     fn used(&self, what: &str) -> String {
         let place = self.directory.display();
         self.refuse(StoreError::Setup {
@@ -186,7 +187,7 @@ impl OtherUse for Files<'_> {
             return Err(self.used("entries"));
         }
         self.check_registers()?;
-        // Before it is a log: one that is there opens on a full disk, too.
+        // Before it is a log: an existing one opens on a full disk, too.
         let beside = DirectoryLog::beside(self.directory, LOG_DIRECTORY, self.options);
         let probed = beside.and_then(|beside| match self.options.probe {
             true => beside.probe(),

@@ -1,10 +1,9 @@
 //! Files that can be seen before they are stable: a file has its place by a link, which the sync of its directory makes
 //! stable afterwards.
 //!
-//! An owner whose request got no answer looks whether its file is there, on another thread when the directory is served
-//! to other hosts ([`StoreServer`](crate::StoreServer)). Invariant (I7): this process says that a file is there only
-//! when the sync that makes it stable has succeeded. Files that an earlier process left are synced when the directory
-//! is opened.
+//! An owner whose request got no answer checks if its file is there, on another thread when the directory is served to
+//! other hosts ([`StoreServer`](crate::StoreServer)). Invariant (I7): this process reports a file only when the sync
+//! that makes it stable has succeeded. Files that an earlier process left are synced when the directory is opened.
 
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use std::collections::{HashMap, HashSet};

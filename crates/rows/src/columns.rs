@@ -1,9 +1,9 @@
-//! Which columns the fields of a record are, told by the compiler: what `record!` writes down of a struct.
+//! Columns of a record's fields, computed by the compiler: the output of `record!` for a struct.
 //!
-//! A field of a number's type, or of one in [`types`](crate::types), is a column of that type; a nested struct that
-//! `plain!` declared is its fields' columns, named `outer.inner`. Everything else is plain data: arrays, and structs of
-//! which only the name is known. Those of one size are told apart by a fingerprint: of an array's elements, or of the
-//! type's text.
+//! A field of a number's type, or of a type in [`types`](crate::types), is a column of that type. A nested struct that
+//! `plain!` declared becomes the columns of its fields, named `outer.inner`. Everything else is plain data: arrays,
+//! and structs of which only the name is known. A fingerprint distinguishes plain data of one size: of an array's
+//! elements, or of the type's text.
 
 use crate::record::Record;
 use crate::schema::{Column, IndexDefinition, IndexKind, KeyPart, PRIMARY, Schema, Type, Value};
@@ -16,19 +16,19 @@ pub trait ColumnType {
     fn columns(name: &str, offset: usize, into: &mut Vec<RecordColumn>);
 }
 
-/// A column as a record's type says it.
+/// A column that a record's type declares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordColumn {
     /// Its name.
     pub name: String,
     /// Its type.
     pub kind: Type,
-    /// Where it stands in the record, in bytes.
+    /// Its offset in the record, in bytes.
     pub offset: usize,
 }
 
 impl RecordColumn {
-    /// Whether it only fills: bytes of nothing.
+    /// Returns true if it is filler: bytes that no column uses.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.kind, Type::Plain { align: 1, fingerprint, .. } if fingerprint == BYTES_FINGERPRINT)
     }
@@ -60,7 +60,7 @@ impl<T: ColumnType, const N: usize> ColumnType for [T; N] {
     }
 }
 
-/// Of an array's elements: their columns' names, types and offsets.
+/// The fingerprint of an array's elements: their columns' names, types and offsets.
 fn fingerprint_of_elements<T: ColumnType>() -> u64 {
     let mut element = Vec::new();
     T::columns("", 0, &mut element);
@@ -73,7 +73,7 @@ fn fingerprint_of_elements<T: ColumnType>() -> u64 {
     fingerprint_of(&text.collect::<String>())
 }
 
-/// Of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
+/// The fingerprint of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
 pub const BYTES_FINGERPRINT: u64 = Fnv1a::of(b"u80;");
 
 /// FNV-1a of 64 bits, of a text without its spaces.
@@ -107,8 +107,8 @@ pub fn nested_name(outer: &str, inner: &str) -> String {
     }
 }
 
-/// Asks for the columns of a field, whatever its type: the macros call [`push`](OfColumnType::push) on a reference to
-/// it with both traits in scope, and the compiler takes the first that fits.
+/// Asks for the columns of a field of any type. The macros call [`push`](OfColumnType::push) on a reference to it with
+/// both traits in scope, and the compiler takes the first that fits.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FieldOf<T>(PhantomData<fn() -> T>);
@@ -144,7 +144,7 @@ impl<T> OfAnyType for &FieldOf<T> {
     }
 }
 
-/// The schema of a table of plain records; `None` if their type does not say its fields.
+/// The schema of a table of plain records; `None` if their type does not declare its fields.
 pub fn schema_of<R: Record>() -> Option<Schema> {
     let plain = R::PLAIN?;
     let key = plain.key();

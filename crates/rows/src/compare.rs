@@ -1,4 +1,5 @@
-//! What a program says of a table's rows beside what the database has: where they differ, and what to do.
+//! Comparison of the rows that a program declares with the table in the database: the differences, and how to resolve
+//! them.
 
 use crate::columns::{RecordColumn, schema_of};
 use crate::error::{TableError, check_name};
@@ -13,8 +14,8 @@ use std::fmt::Write;
 /// A line of the comparison: a column as the database has it, as the program has it.
 type Line<'a> = (Option<&'a Column>, Option<&'a RecordColumn>);
 
-/// The number of a record type's table, if it is declared, for every way of running transactions: its columns are
-/// compared with the type's fields where a schema of it is `stored`, otherwise what the catalogue knows.
+/// The number of a record type's table, if it is declared, for every way of running transactions. Its columns are
+/// compared with the type's fields if a schema of it is `stored`, otherwise the catalogue's entry is.
 ///
 /// # Errors
 /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
@@ -46,8 +47,8 @@ pub fn table_of<'s, R: Record>(
     }
 }
 
-/// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
-/// rows; `schemas` are all that are stored.
+/// The number of a record type's table, if it is declared, for a way of running transactions that maintains only rows;
+/// `schemas` are all that are stored.
 ///
 /// # Errors
 /// The errors of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than rows.
@@ -59,7 +60,7 @@ pub fn records_of<R: Record>(
     let Some(number) = found else {
         return Ok(None);
     };
-    // Bytes of a record as it is would be taken for references to texts.
+    // A record's bytes would be taken for references to texts.
     let has_texts = |schema: &Schema| schema.variable_columns().next().is_some();
     let texts = schemas.get(&number).is_some_and(has_texts) && R::PLAIN.is_some();
     let texts = texts.then_some("text or bytes of any length");
@@ -72,8 +73,8 @@ pub fn records_of<R: Record>(
     }
 }
 
-/// The schema of a new table of a record type that is not plain data, for a way of running transactions that keeps up
-/// nothing but rows.
+/// The schema of a new table of a record type that is not plain data, for a way of running transactions that maintains
+/// only rows.
 ///
 /// # Errors
 /// [`TableError::BeyondRecords`] if the type declares more; [`TableError::Schema`] if no table can have it.
@@ -104,7 +105,7 @@ pub fn beyond_rows(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'sta
     })
 }
 
-/// Whether records of this type are the rows of a table with this schema, whatever keeps them.
+/// Checks that records of this type are the rows of a table with this schema, in any store.
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
@@ -115,15 +116,15 @@ pub(crate) fn check_record<R: Record>(table: &str, schema: &Schema) -> Result<()
     }
 }
 
-/// The schema of a table of plain records: the type's fields, or what is known of one that does not say them; `None` if
+/// The schema of a table of plain records: the type's fields, or only the key if it does not declare them; `None` if
 /// they are not plain.
 pub fn record_schema<R: Record>() -> Option<Schema> {
     let definition = definition_of_plain(R::TABLE, &R::PLAIN?);
     Some(schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition)))
 }
 
-/// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,
-/// what its rows begin with.
+/// Checks that records of this type are the rows of a table with this schema and definition. If columns were added,
+/// the rows need only begin with such a record.
 ///
 /// Columns are compared by name, type and place. A field of bytes, `[u8; N]`, where the table has no column, only
 /// fills.
@@ -149,7 +150,7 @@ fn compare(
         }
     } else if !schema.begins_with_records() {
         return differs(
-            "columns were dropped or widened, and others added, but the type does not say which fields it has; name \
+            "columns were dropped or widened, and others added, but the type does not declare its fields; name \
              them all in `record!`, or declare the type with `#[derive(Record)]`, or use rows"
                 .to_string(),
         );
@@ -189,7 +190,7 @@ fn first_row_bytes(schema: &Schema) -> usize {
     schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes)
 }
 
-/// The columns of both, those of one name beside each other, in the order in which they stand.
+/// The columns of both, those of one name beside each other, in the order of their offsets.
 fn lines<'a>(schema: &'a Schema, fields: &'a [RecordColumn]) -> Vec<Line<'a>> {
     let there = schema.live_columns().map(|(_, column)| {
         let field = fields.iter().find(|field| field.name == column.name);
@@ -220,7 +221,7 @@ fn agrees(schema: &Schema, line: Line<'_>) -> bool {
         (Some(column), None) => column.since_shape > 0 && column.is_filled(),
         (None, Some(field)) => {
             let field_end = field.offset + field.kind.bytes();
-            // What was dropped is filled over while there is one shape only.
+            // While there is one shape only, filler may cover a dropped column.
             let matters = |column: &&Column| !column.dropped || !schema.begins_with_records();
             field.is_bytes()
                 && schema.columns.iter().filter(matters).all(|column| {
@@ -296,7 +297,7 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
              give the type a table of its own"
         }
         false => {
-            "\nrows from before a column was added do not have it, so a plain record can only be what they begin with: \
+            "\nrows from before a column was added do not have it, so a plain record can only be their beginning: \
              declare the type without the added columns, if no other was dropped or widened, or with \
              `#[derive(Record)]`, or use rows"
         }
@@ -304,7 +305,7 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
     text
 }
 
-/// A type, with what tells plain data of one size apart.
+/// A type, with the size and fingerprint of plain data.
 fn kind(kind: Type) -> String {
     match kind {
         Type::Plain {

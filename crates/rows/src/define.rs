@@ -1,5 +1,5 @@
-//! Changes of what a table is, in a transaction of any store: each makes another schema of the one that there is, and the
-//! store has that from then on.
+//! Changes of tables' definitions, in a transaction of any store. Each makes another schema of the present one, which
+//! the store has from then on.
 
 use crate::constraints::{ConstrainedRows, check_all_conditions};
 use crate::error::{TableError, check_name};
@@ -19,11 +19,11 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// in a unique index; [`Error::Limit`], [`Error::Full`]. Nothing has changed then.
     fn store_schema(&mut self, table: u16, schema: Schema) -> Result<(), Error>;
 
-    /// Sets a column in the rows of a table whose shape does not have it, which move to the newest shape, to what `value` makes
-    /// of a row's columns.
+    /// Sets a column in those rows of a table whose shape does not have it. They move to the newest shape. `value`
+    /// computes the column's value of a row's columns.
     ///
     /// # Errors
-    /// What `value` returns; those of changing the rows.
+    /// The error that `value` returns; the errors of changing the rows.
     #[doc(hidden)]
     fn set_in_rows(
         &mut self,
@@ -32,11 +32,11 @@ pub trait DefineRows: ConstrainedRows + Sized {
         value: &mut dyn FnMut(&[Value]) -> Result<Value, TableError>,
     ) -> Result<(), Error>;
 
-    /// Gives a column of a table another type. Each row gets what `value` makes of its columns.
+    /// Gives a column of a table another type. `value` computes the new value from a row's columns.
     ///
     /// # Errors
-    /// [`Error::Refused`] if an index, a reference or a condition names the column; what `value` returns; [`Error::Limit`] if
-    /// the table has more rows than a transaction can rewrite. Nothing has changed then.
+    /// [`Error::Refused`] if an index, a reference or a condition names the column; the error that `value` returns;
+    /// [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing has changed then.
     fn retype_column(
         &mut self,
         table: u16,
@@ -60,7 +60,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Has all rows of a table in a shape that has a generated column, with its value.
     ///
     /// # Errors
-    /// Those of changing the rows.
+    /// The errors of changing the rows.
     #[doc(hidden)]
     fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error>;
 
@@ -81,10 +81,10 @@ pub trait DefineRows: ConstrainedRows + Sized {
         Ok(added?)
     }
 
-    /// The same of rows to come: those that are there get the columns when they change, or when an index needs them.
+    /// The same for new rows. Existing ones get the columns when they change, or when an index needs them.
     ///
     /// # Errors
-    /// Those of [`DefineRows::store_schema`].
+    /// The errors of [`DefineRows::store_schema`].
     #[doc(hidden)]
     fn declare_generated(&mut self, table: u16, columns: &[GeneratedColumn]) -> Result<(), Error> {
         self.change_columns(table, |schema| {
@@ -98,7 +98,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Gives a table another index, built of its rows.
     ///
     /// # Errors
-    /// Those of [`DefineRows::store_schema`].
+    /// The errors of [`DefineRows::store_schema`].
     fn create_index(&mut self, table: u16, definition: IndexDefinition) -> Result<(), Error> {
         let mut schema = schema_of(self, table)?;
         schema.indexes.push(definition);
@@ -117,7 +117,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Takes an index from a table that gets it again: the columns that were generated for it stay.
     ///
     /// # Errors
-    /// Those of [`DefineRows::drop_index`].
+    /// The errors of [`DefineRows::drop_index`].
     #[doc(hidden)]
     fn take_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
         let schema = self.without_index(table, name)?;
@@ -145,7 +145,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Drops the columns of a table that were generated for indexes, and that no index names any more.
     ///
     /// # Errors
-    /// Those of [`DefineRows::store_schema`].
+    /// The errors of [`DefineRows::store_schema`].
     #[doc(hidden)]
     fn drop_unused_columns(&mut self, table: u16) -> Result<(), Error> {
         let schema = schema_of(self, table)?;
@@ -182,8 +182,9 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Gives a table another condition, in the language of [`condition`](crate::condition).
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a
-    /// row does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the text is no condition on its rows;
+    /// [`Error::Refused`] if a row does not meet it ([`RowError::Check`](crate::RowError::Check)); [`Error::Limit`].
+    /// Nothing has changed then.
     fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         let added = self.whole(|store| {
             let mut schema = schema_of(store, table)?;
@@ -207,8 +208,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
         self.store_schema(table, schema)
     }
 
-    /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
-    /// are not looked at.
+    /// Replaces the declarations of a table's columns beside their types. Existing rows are not checked.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
@@ -219,12 +219,12 @@ pub trait DefineRows: ConstrainedRows + Sized {
         self.store_schema(table, schema)
     }
 
-    /// Adds a column to the table of a name: the rows that are there have the default, or are null.
+    /// Adds a column to the table of a name: existing rows have the default, or are null.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, there is a column of this name, or it has neither a default of its
-    /// type nor is nullable; [`Error::Limit`] if the row would be too long, or the table has had too many shapes. Nothing
-    /// has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the column is neither nullable nor has a
+    /// default of its type; [`Error::Limit`] if the row would be too long, or the table has had too many shapes.
+    /// Nothing has changed then.
     fn add_column(
         &mut self,
         table: &str,
@@ -262,7 +262,7 @@ pub trait DefineRows: ConstrainedRows + Sized {
     /// Changes the columns of a table.
     ///
     /// # Errors
-    /// What `change` says; those of [`DefineRows::store_schema`].
+    /// The error that `change` returns; the errors of [`DefineRows::store_schema`].
     #[doc(hidden)]
     fn change_columns(
         &mut self,

@@ -1,4 +1,4 @@
-//! What can go wrong with a table.
+//! Errors of tables.
 
 use crate::condition::ConditionError;
 use crate::open::{Conflict, TransactionEnded};
@@ -10,14 +10,14 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::{SnapshotEnded, StoreError};
 use std::convert::Infallible;
 
-/// What names begin with that programs cannot give.
+/// The prefix of names that programs cannot give.
 pub const RESERVED: &str = "sardonyx.";
 
 /// A failed operation on a table or journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// A record with this key is there already.
+    /// A record with this key exists already.
     #[error("table {table:?} has a record with key {key} already")]
     DuplicateKey {
         /// The table.
@@ -50,7 +50,8 @@ pub enum TableError {
     },
     /// A transaction is to go back to a place that it has not marked.
     #[error(
-        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has gone back"
+        "the transaction has no such mark: it is of another transaction, or behind a mark to which this one has \
+         returned"
     )]
     NoMark,
     /// A table or journal cannot have this name.
@@ -66,29 +67,29 @@ pub enum TableError {
     Schema {
         /// The table.
         table: String,
-        /// What is wrong.
+        /// The reason.
         source: Box<SchemaError>,
     },
-    /// A program and the database say different things of a table's rows.
-    #[error("table {table:?} is not what the program says: {text}")]
+    /// A program and the database declare different rows of a table.
+    #[error("table {table:?} differs from the program's declaration: {text}")]
     SchemaDiffers {
         /// The table.
         table: String,
-        /// Both sides, and what to do.
+        /// Both sides, and the remedy.
         text: String,
     },
-    /// A way of running transactions that keeps up nothing but rows was asked for a table that has more.
+    /// A way of running transactions that maintains only rows was asked for a table that has more.
     #[error(
-        "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
-         database as tables to use it, or give the operations a table without"
+        "table {table:?} has {what}, which only transactions of tables maintain, not operations: open the \
+         database as tables to use it, or give the operations a table without it"
     )]
     BeyondRecords {
         /// The table.
         table: String,
-        /// What it has.
+        /// The feature that operations do not maintain.
         what: &'static str,
     },
-    /// A stored value is none of the type of a program's field.
+    /// A stored value is not of the type of a program's field.
     #[error(
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
     )]
@@ -127,12 +128,13 @@ pub enum TableError {
     /// abort.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The catalogue is damaged, says otherwise, or has no room.
+    /// The catalogue is damaged, has another definition, or is full.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// Rows of another table refer to this one's.
     #[error(
-        "table {table:?} cannot go: {by:?} refers to it by its foreign key {reference:?}; drop that first"
+        "table {table:?} cannot be dropped or emptied: {by:?} refers to it by its foreign key {reference:?}; drop \
+         that first"
     )]
     TableReferenced {
         /// The table.
@@ -203,7 +205,7 @@ pub enum TableError {
         /// Columns of the key.
         columns: usize,
     },
-    /// What is looked for in an index is no value of its column.
+    /// A value that is looked for in an index is no value of its column.
     #[error(
         "{value} is no value of the column {column:?} of table {table:?} (index {index:?}), which is of type {expected}"
     )]
@@ -277,7 +279,9 @@ pub enum TableError {
     )]
     OtherDatabase,
     /// An open transaction cannot begin behind changes of the one in which it is to run.
-    #[error("an open transaction begins in one that has done nothing yet")]
+    #[error(
+        "an open transaction cannot begin behind changes of the transaction in which it runs: begin it first"
+    )]
     BehindChanges,
     /// No memory for more pages.
     #[error(transparent)]
@@ -285,7 +289,7 @@ pub enum TableError {
     /// The store of the rows cannot go on: an error of its own, which it gets back ([`TableError::of`]).
     #[error(transparent)]
     Engine(Error),
-    /// The snapshot was ended: what changed since reached the bound on memory for it.
+    /// The snapshot was ended: later changes reached the bound on memory for it.
     #[error(transparent)]
     SnapshotEnded(#[from] SnapshotEnded),
     /// The pages of a table do not hold sound records.
@@ -297,12 +301,12 @@ pub enum TableError {
         page: u64,
         /// The offset in the page.
         offset: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// Whether a program may give this name.
+/// Checks that a program may give this name.
 ///
 /// # Errors
 /// [`TableError::ReservedName`].
@@ -316,7 +320,7 @@ pub fn check_name(name: &str) -> Result<(), TableError> {
 }
 
 impl TableError {
-    /// What was made into an error of the engine, again; an error of a store of its own is carried.
+    /// The error that was carried in an error of the engine; an error of a store of its own is carried on.
     #[cold]
     pub fn of(error: Error) -> TableError {
         error.downcast().unwrap_or_else(TableError::Engine)

@@ -1,8 +1,8 @@
-//! Fields of structs with `#[derive(Record)]`: which types they may have, and which columns they are.
+//! Fields of structs with `#[derive(Record)]`: the types that they may have, and the columns that they are.
 //!
-//! A struct's fields are found by the columns' names, so the table may have its columns in another order, dropped ones
-//! among them, and columns more that are nullable or have a default. Reading and writing goes by the columns' numbers,
-//! through [`RowRef`](crate::RowRef) and [`RowWriter`]: the rows are those that every other way has.
+//! A struct's fields are found by the columns' names. So the table may have its columns in another order, dropped ones
+//! among them. It may also have more columns, if they are nullable or have a default. Reading and writing goes by the
+//! columns' numbers, through [`RowRef`](crate::RowRef) and [`RowWriter`]: the rows are the same as in every other way.
 
 use crate::error::TableError;
 use crate::key::KeyValues;
@@ -21,23 +21,23 @@ use crate::types::{Date, Decimal, Time, Timestamp, Uuid};
 pub trait StoredField: Sized {
     /// The column's type.
     const KIND: Type;
-    /// Whether there may be no value.
+    /// True if there may be no value.
     const NULLABLE: bool = false;
-    /// Such a value in a key, as verbs take it: a number as it is, a text as `&str`.
+    /// The type of such a value in a key, as verbs take it: a number, or a text as `&str`.
     type Key<'k>: KeyValues + Copy;
 
     /// The value.
     fn to_value(&self) -> ValueRef<'_>;
 
-    /// From a value of such a column; `None` if it is none of this type.
+    /// Converts a value of such a column; `None` if it is not of this type.
     fn from_value(value: ValueRef<'_>) -> Option<Self>;
 }
 
-/// The numbers of the fields' columns in a table of this schema: where they stand in the struct's order, as in a table
-/// that was created by it, nothing is searched for.
+/// The numbers of the fields' columns in a table of this schema. If they are in the struct's order, as in a table that
+/// was created by it, there is no search.
 ///
 /// # Errors
-/// [`TableError::SchemaDiffers`] if a column is not what its field says, or the table has another name.
+/// [`TableError::SchemaDiffers`] if a column differs from its field's declaration, or the table has another name.
 #[doc(hidden)]
 pub fn find_columns<const N: usize>(
     of: &str,
@@ -109,8 +109,8 @@ fn no_such_column(
     )
 }
 
-/// That a table of this schema is a record's, unless it is plain data: that its columns are the fields, and what else it
-/// has is filled.
+/// Checks that a table of this schema is a record's, unless it is plain data: its columns are the fields, and all
+/// others are filled.
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
@@ -131,7 +131,7 @@ pub fn check_fields<R: Record>(schema: &Schema) -> Result<(), TableError> {
     check_declared::<R>(schema)
 }
 
-/// That a table has what a record's type declares beside its columns: indexes, conditions, references, defaults.
+/// Checks that a table has the indexes, conditions, references and defaults that a record's type declares.
 fn check_declared<R: Record>(schema: &Schema) -> Result<(), TableError> {
     let declared = R::declared();
     let lacks = |what: &str, name: &str| {
@@ -217,14 +217,14 @@ fn describe(column: &Column) -> String {
     }
 }
 
-/// That a struct's table is not what the struct says.
+/// The error of a table that differs from its struct.
 #[cold]
 pub fn differs(table: &str, text: String) -> TableError {
     let table = table.to_string();
     TableError::SchemaDiffers { table, text }
 }
 
-/// That a stored value is none of its field's type.
+/// The error of a stored value that is not of its field's type.
 #[doc(hidden)]
 #[cold]
 pub fn no_value_of_field(table: &str, field: &str, value: ValueRef<'_>) -> TableError {

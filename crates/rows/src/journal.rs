@@ -1,9 +1,9 @@
 //! Rows of journals: appended, never changed, and read in the order in which they came.
 //!
-//! There are two kinds, as of records: structs of plain data ([`PlainJournalRow`]), whose rows are their bytes, and structs
-//! with fields of any length, by `#[derive(Record)]` with `#[record(journal = "…")]`. A row of the latter is a fingerprint of
-//! its fields' names and types, and then a row as [`RowFormat`] has it. So it is known of each row which fields it has, and
-//! one that was appended by a type with others is refused, and never read as something else.
+//! There are two kinds, as of records: structs of plain data ([`PlainJournalRow`]), whose rows are their bytes, and
+//! structs with fields of any length, by `#[derive(Record)]` with `#[record(journal = "…")]`. A row of the latter is a
+//! fingerprint of its fields' names and types, followed by a row of [`RowFormat`]. So a row of another type is
+//! refused, and never read as something else.
 
 use crate::error::TableError;
 use crate::record::{FieldColumn, handles};
@@ -116,7 +116,7 @@ pub struct JournalFormat {
 }
 
 impl JournalFormat {
-    /// Of rows with these fields.
+    /// The format of rows with these fields.
     fn new(journal: &str, fields: &[FieldColumn]) -> Result<Self, TableError> {
         let refused = |source: SchemaError| TableError::Schema {
             table: journal.to_string(),
@@ -134,7 +134,7 @@ impl JournalFormat {
                 .bytes()
                 .fold(fingerprint, |hash, byte| hash.with(byte.into()));
         }
-        // No row is looked for, but every schema says by what.
+        // No row is searched for, but every schema has a primary key.
         let may_be_key = |field: &&FieldColumn| !field.2 && !matches!(field.1, Type::Plain { .. });
         let key = fields.iter().find(may_be_key).map(|(name, ..)| *name);
         if key.is_none() {
@@ -198,7 +198,7 @@ pub struct Journal<R> {
 }
 
 impl<R> Journal<R> {
-    /// The one with this number in the catalogue, for stores of rows, which know what is there.
+    /// The journal with this number in the catalogue, for stores of rows, which know the catalogue.
     #[doc(hidden)]
     #[inline]
     pub fn new(number: u16) -> Self {

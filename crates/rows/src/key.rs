@@ -1,21 +1,21 @@
-//! Keys as bytes whose order is that of the values: what ordered indexes compare.
+//! Keys as bytes whose order is that of the values, as ordered indexes compare them.
 //!
-//! A column that may be null begins with a byte: 1 where there is a value, 2 where there is none. Then:
+//! A column that may be null begins with a byte: 1 for a value, 2 for a null. Then:
 //!
 //! | type | bytes |
 //! | --- | --- |
 //! | unsigned integers, bool | big-endian |
 //! | signed integers, decimal, date, time, timestamp | big-endian, the sign bit flipped |
-//! | f32, f64 | as IEEE 754's total order says: negative ones flipped, others with the sign bit set; `-0.0` as `0.0` |
+//! | f32, f64 | in IEEE 754's total order: negative ones flipped, others with the sign bit set; `-0.0` as `0.0` |
 //! | text, bytes | a zero byte as `00 FF`, and `00 00` at the end |
-//! | UUID, plain data | as they are |
+//! | UUID, plain data | unchanged |
 //!
-//! Integers of 32 and 64 bits in keys that an entry of an index has no room for are shorter the nearer they are to zero,
-//! so that entries tell more of the columns behind them: a byte `80 + n` and the `n` last bytes, big-endian, of a value
-//! that needs so many; of a negative one a byte `7f - n` and the `n` last bytes, without those that are `ff`.
+//! In keys that are too long for an entry of an index, integers of 32 and 64 bits are shorter the nearer they are to
+//! zero. So entries hold more of the columns behind them. A value that needs `n` bytes is a byte `80 + n` and its `n`
+//! last bytes, big-endian. A negative one is a byte `7f - n` and the `n` last bytes, without those that are `ff`.
 //!
-//! In a descending column every byte is flipped. So nulls come last in ascending order, first in descending; no key is
-//! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
+//! In a descending column every byte is flipped. So nulls come last in ascending order, first in descending. No key is
+//! the beginning of another. Keys that begin with some columns' values begin with those values' bytes.
 
 mod bytes;
 mod compare;
@@ -41,11 +41,11 @@ const SHORT_ZERO: u8 = 0x80;
 /// Bytes of a key that an entry of an index has.
 const PREFIX_BYTES: usize = 8;
 
-/// How the key of an index is made of a row.
+/// Computes the key of an index from a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyShape {
     parts: Box<[Part]>,
-    /// Whether an entry has the whole key: then no row need be looked at.
+    /// True if an entry has the whole key: then the row itself is not read.
     is_exact: bool,
 }
 
@@ -61,7 +61,7 @@ struct Part {
     since_shape: u8,
     default: Value,
     integers: Option<Integers>,
-    /// Whether integers are shorter the nearer they are to zero.
+    /// True if integers are shorter the nearer they are to zero.
     is_short: bool,
 }
 
@@ -79,11 +79,11 @@ pub struct SearchKey {
     pub bytes: KeyBytes,
     /// Columns that are null.
     pub has_null: bool,
-    /// Whether it has all columns.
+    /// True if it has all columns.
     pub is_whole: bool,
 }
 
-/// Why a value cannot be part of a key.
+/// The reason why a value cannot be part of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BadKey {
     /// The encoded key is too long.
@@ -149,7 +149,7 @@ impl BadKey {
 pub struct Edge<'k> {
     /// Bytes with which keys begin.
     pub bytes: &'k [u8],
-    /// Whether it is behind those keys.
+    /// True if the edge is behind those keys.
     pub behind: bool,
 }
 
@@ -165,7 +165,7 @@ impl Edge<'_> {
         }
     }
 
-    /// Whether a whole key comes before it.
+    /// Returns true if it is behind a whole key.
     #[cfg(test)]
     pub fn is_behind(self, key: &[u8]) -> bool {
         match self.behind {
@@ -198,7 +198,7 @@ pub fn behind(mut beginning: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 impl KeyShape {
-    /// The key of an index of rows as the schema says.
+    /// The key of an index on rows of the schema.
     ///
     /// # Panics
     /// If the definition names columns that the schema does not have.
@@ -231,7 +231,7 @@ impl KeyShape {
         KeyShape { is_exact, parts }
     }
 
-    /// Whether an entry of the index has the whole key.
+    /// Returns true if an entry of the index has the whole key.
     #[inline]
     pub fn is_exact(&self) -> bool {
         self.is_exact
@@ -269,7 +269,7 @@ impl KeyShape {
         self.parts.len()
     }
 
-    /// Whether two versions of a row's fixed part may have different keys.
+    /// Returns true if two versions of a row's fixed part may have different keys.
     #[inline]
     pub fn differs(&self, before: &[u8], after: &[u8]) -> bool {
         self.parts.iter().any(|part| {
@@ -280,7 +280,7 @@ impl KeyShape {
         })
     }
 
-    /// Whether changing bytes of a row's fixed part may change the key.
+    /// Returns true if changing bytes of a row's fixed part may change the key.
     #[inline]
     pub fn touches(&self, offset: usize, length: usize) -> bool {
         self.parts.iter().any(|part| {
@@ -308,10 +308,10 @@ impl KeyShape {
         Ok(has_null)
     }
 
-    /// Whether a key that was encoded is not longer than keys may be.
+    /// Checks that an encoded key is not longer than keys may be.
     #[inline]
     pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
-        // The bound is on what values take; short integers may take a byte more.
+        // The bound is on the values' bytes; short integers may take a byte more.
         let short = self.parts.iter().filter(|part| part.is_short).count();
         match key.len() <= KEY_BYTES_MAX + short {
             true => Ok(()),
@@ -378,7 +378,7 @@ impl Part {
         is_fixed.then(|| self.kind.bytes())
     }
 
-    /// Flips what was pushed for it, if the column is descending.
+    /// Flips the bytes that were pushed for it, if the column is descending.
     #[inline]
     fn finish(&self, from: usize, key: &mut KeyBytes) {
         if self.descending {
@@ -386,7 +386,7 @@ impl Part {
         }
     }
 
-    /// Appends a value as it stands in a row.
+    /// Appends a value, encoded as in a row.
     fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
         if self.is_short {
             return self.push_short(bytes, key);
@@ -416,7 +416,7 @@ impl Part {
 }
 
 impl Part {
-    /// Appends an integer as it stands in a row, in as few bytes as it needs.
+    /// Appends an integer, encoded as in a row, in as few bytes as it needs.
     fn push_short(&self, bytes: &[u8], key: &mut KeyBytes) {
         let is_signed = self.integers.is_some_and(|integers| integers.least != 0);
         let is_negative = is_signed && bytes[bytes.len() - 1] >= 0x80;
@@ -433,8 +433,8 @@ impl Part {
     }
 }
 
-/// Gives equal floats equal bytes, the most significant first: both zeros are 0, and each NaN, whatever its sign and
-/// payload, is the positive quiet one, which is above infinity.
+/// Gives equal floats equal bytes, the most significant first. Both zeros are 0. A NaN of any sign and payload is the
+/// positive quiet one, which is above infinity.
 fn make_canonical(bytes: &mut [u8]) {
     let exponent_end = if bytes.len() == 4 { 0x80 } else { 0xf0 };
     let has_full_exponent = bytes[0] & 0x7f == 0x7f && bytes[1] & exponent_end == exponent_end;

@@ -1,15 +1,13 @@
-//! How records lie in a page: from offset 0 at a stride of the record's size, with an occupancy
-//! bitmap and, in the trailer at the page's end, whose the page is and what for. The cells of long
-//! values lie in a page in the same way.
+//! Layout of records in a page: from offset 0 at a stride of the record's size. The page's end has an occupancy bitmap
+//! and a trailer, which names the page's table and use. Cells of long values have the same layout.
 //!
 //! ```text
 //! 0                stride           2·stride                4096−8−words·8         4088     4096
 //! ├ record 0 ──────┼ record 1 ──────┼ … ─────── (unused) ───┼ occupancy (words) ───┼ table ─┤
 //! ```
 //!
-//! A bit of the bitmap says that a record is there; bit `i % 64` of word `i / 64`. The table's word
-//! holds the table's number plus one, so that a page of zeroes belongs to no table, and above that what
-//! the page is for ([`PageUse`]).
+//! Bit `i % 64` of word `i / 64` of the bitmap is set if record `i` is present. The table's word holds the table's
+//! number plus one, so that a page of zeroes belongs to no table. Above it is the use of the page ([`PageUse`]).
 
 use sardonyx_storage::catalogue::{CatalogueError, RECORD_BYTES_MAX, check_record_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -26,7 +24,7 @@ pub struct PageLayout {
     pub stride: usize,
     /// Records in a page.
     pub records: usize,
-    /// Where the bitmap starts.
+    /// The offset of the bitmap.
     pub bitmap_offset: usize,
 }
 
@@ -74,7 +72,7 @@ impl PageLayout {
         (Address(word), 1 << (slot % 64))
     }
 
-    /// Whether a slot of a page has a record, given the page's bytes.
+    /// Returns true if a slot of a page has a record, given the page's bytes.
     #[inline]
     pub fn is_occupied(&self, page: &[u8], slot: usize) -> bool {
         word_at(page, self.bitmap_offset + slot / 64 * 8) >> (slot % 64) & 1 == 1
@@ -87,7 +85,7 @@ impl PageLayout {
         self.slots(page, 0)
     }
 
-    /// Which of 64 slots of a page have records, from one on whose number is a multiple of 64, given the page's bytes.
+    /// The bits of 64 slots of a page, from slot `first` on, a multiple of 64. They are set for slots with records.
     #[inline]
     pub fn occupied_word(&self, page: &[u8], first: usize) -> u64 {
         let used = u64::MAX >> (64 - (self.records - first).min(64));
@@ -136,7 +134,7 @@ impl PageLayout {
         Address(page.address().0 + (PAGE_SIZE - TABLE_WORD_BYTES) as u64)
     }
 
-    /// Whether a page has records, given the page's bytes: not cells of values, nor nothing.
+    /// Returns true if a page is of records, given its bytes: not of cells of values, nor free.
     #[inline]
     pub fn has_rows(page: &[u8]) -> bool {
         Self::is_of_rows(word_at(page, PAGE_SIZE - TABLE_WORD_BYTES))
@@ -149,22 +147,22 @@ impl PageLayout {
     }
 }
 
-/// Whose a page is and what for, as its last word says: the table's number plus one (bits 0 to 15), the
-/// page's kind (bits 16 to 23: 0 rows, 1 values), and the shape of its rows or the size class of its cells
-/// (bits 24 to 31); then the table's [life](sardonyx_storage::catalogue::Catalogue::life) (bits 32 to 54), whether
-/// there is a sum (bit 55), and that (bits 56 to 63): the exclusive or of the other bytes. Without one the life is 0. The
-/// word of a page that nobody uses is 0, or what it was when the page was another table's.
+/// The table and use of a page, from its last word: the table's number plus one (bits 0 to 15), the page's kind (bits
+/// 16 to 23: 0 rows, 1 values), and the shape of its rows or the size class of its cells (bits 24 to 31). Then follow
+/// the table's [life](sardonyx_storage::catalogue::Catalogue::life) (bits 32 to 54), a flag that there is a sum (bit
+/// 55), and the sum (bits 56 to 63): the exclusive or of the other bytes. Without a sum the life is 0. The word of an
+/// unused page is 0, or its word from when the page was another table's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageUse {
     /// The table's number.
     pub table: u16,
     /// The table's life.
     pub life: u32,
-    /// What stands in the page.
+    /// The content of the page.
     pub kind: PageKind,
 }
 
-/// What stands in a page of a table.
+/// The content of a page of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageKind {
     /// Rows of a shape.
@@ -199,7 +197,7 @@ impl PageUse {
         }
     }
 
-    /// The word that says so, with a sum if there can be other tables' words where it stands.
+    /// The word that encodes it; with a sum if the place may hold other tables' words.
     #[inline]
     pub fn word(self, with_sum: bool) -> u64 {
         let (kind, detail) = match self.kind {
@@ -217,13 +215,13 @@ impl PageUse {
         word | (sum(word) << SUM_SHIFT)
     }
 
-    /// Whether a word has a sum, and it is right.
+    /// Returns true if a word has a sum, and the sum is right.
     #[inline]
     pub fn has_sum(word: u64) -> bool {
         word & HAS_SUM != 0 && word >> SUM_SHIFT == sum(word)
     }
 
-    /// What a word says; `None` if it says nothing that could be.
+    /// Decodes a word; `None` if no page has such a word.
     #[inline]
     pub fn of_word(word: u64) -> Option<Self> {
         let table = (word as u16).checked_sub(1)?;
@@ -238,7 +236,7 @@ impl PageUse {
         is_sound.then_some(PageUse { table, life, kind })
     }
 
-    /// What a page is for, given the page's bytes.
+    /// The use of a page, given its bytes.
     #[inline]
     pub fn of(page: &[u8]) -> Option<Self> {
         Self::of_word(word_at(page, PAGE_SIZE - TABLE_WORD_BYTES))

@@ -1,16 +1,16 @@
-//! Rows, for all stores that keep them: their schema, their bytes, their keys, the conditions that they meet.
+//! Rows, for all stores that keep them: their schema, their bytes, their keys, their conditions.
 //!
 //! - [`schema`]: columns, indexes and references of a table, known at run time;
-//! - [`Record`]: a struct that is a row, with fields of any length by `#[derive(Record)]`, or, by [`record!`], of plain
-//!   data ([`Plain`]), which is a row as it is; [`Field`] and [`field!`]: one of its fields;
+//! - [`Record`]: a struct that is a row. `#[derive(Record)]` takes fields of any length; [`record!`] takes plain data
+//!   ([`Plain`]), which is stored as it is. [`Field`] and [`field!`] name a field;
 //! - [`JournalRow`]: a struct that is a row of a journal;
 //! - [`row`]: a row by its columns' names ([`RowRef`], [`RowWriter`]); [`RowFormat`]: rows as bytes of their own;
-//! - [`ReadRows`], [`WriteRows`]: what a store of rows implements; [`Rows`]: a table's rows in any of them;
+//! - [`ReadRows`], [`WriteRows`]: the traits that a store of rows implements; [`Rows`]: a table's rows in any of them;
 //! - [`key`]: keys as bytes whose order is that of the values;
 //! - [`layout`], [`values`]: rows, and text and bytes of any length, in pages;
 //! - [`condition`]: conditions over the columns of a row;
-//! - [`define`]: changes of what a table is;
-//! - [`constraints`]: what a store keeps of its rows: conditions, references;
+//! - [`define`]: changes of tables' definitions;
+//! - [`constraints`]: checks that a store makes of its rows: conditions, references;
 //! - [`value_text`]: values as text; [`types`]: dates and the like as fields; [`decimals`]: arithmetic of decimals.
 //!
 //! This crate has the format of rows and no store of them: `sardonyx-table` keeps them in main memory, `sardonyx-sharing`

@@ -16,11 +16,11 @@ pub struct Conflict {
     pub with: ConflictWith,
 }
 
-/// The kinds of what an open transaction reads.
+/// The kinds of an open transaction's reads.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ConflictWith {
-    /// A row with this key, or that there is none.
+    /// A row with this key, or its absence.
     Row(Vec<Value>),
     /// Rows in a range of an index, or their number.
     Range {

@@ -18,38 +18,38 @@ pub trait RecordKey: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static> RecordKey for T {}
 
-/// A [`Record`] of plain data: of a fixed size, stored as it is, and read where it stands. Implement it with
+/// A [`Record`] of plain data: of a fixed size, stored as it is, and read in place. Implement it with
 /// [`record!`](crate::record!).
 pub trait Plain: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
     /// The type of the primary key.
     type Key: RecordKey;
     /// The table's name, unique in a database.
     const NAME: &'static str;
-    /// Where the key stands in the record, in bytes.
+    /// The key's offset in the record, in bytes.
     const KEY_OFFSET: usize;
 
-    /// Its fields as columns, in their order; `None` if the type does not say which fields it has. They are
-    /// compared with the database's when the table is opened.
+    /// Its fields as columns, in their order; `None` if the type does not declare its fields. They are compared with
+    /// the database's when the table is opened.
     fn columns() -> Option<Vec<RecordColumn>> {
         None
     }
 }
 
-/// How a record of plain data lies in its row.
+/// The layout of a record of plain data in its row.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainLayout {
     /// Its bytes.
     pub bytes: usize,
-    /// Where its key stands.
+    /// The offset of its key.
     pub key_offset: usize,
     /// Bytes of its key.
     pub key_bytes: usize,
-    /// Its fields, if it says them.
+    /// Its fields, if it declares them.
     pub columns: fn() -> Option<Vec<RecordColumn>>,
 }
 
 impl PlainLayout {
-    /// Of a record's type.
+    /// The layout of a record's type.
     pub const fn of<R: Plain>() -> Self {
         PlainLayout {
             bytes: size_of::<R>(),
@@ -136,8 +136,8 @@ pub fn plain_at<R: Plain>(bytes: &[u8], at: Address) -> &R {
 
 /// Makes a type of plain data a [`Record`]: `record!(Account { table: "accounts", key: id: u64 });`
 ///
-/// The compiler checks that the field is there and has that type. Where all fields are named too, the database
-/// knows them as columns, and compares them when the table is opened:
+/// The compiler checks that the field exists and has that type. If all fields are named too, the database knows them
+/// as columns, and compares them when the table is opened:
 ///
 /// ```
 /// # use sardonyx_rows::record;
@@ -211,7 +211,7 @@ macro_rules! columns_of {
     }};
 }
 
-/// Says which columns a nested struct of plain data is, by its fields.
+/// Declares the columns of a nested struct of plain data, by its fields.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! nested_columns {
@@ -230,7 +230,7 @@ macro_rules! nested_columns {
 
 /// Names a field, to change it alone: `field!(Account.balance: i64)`.
 ///
-/// The compiler checks that the field is there and has that type.
+/// The compiler checks that the field exists and has that type.
 #[macro_export]
 macro_rules! field {
     ($record:ident . $field:ident : $type:ty) => {
@@ -248,7 +248,7 @@ pub struct Field<R, T> {
 }
 
 impl<R, T> Field<R, T> {
-    /// Where it stands in the record, in bytes.
+    /// Its offset in the record, in bytes.
     #[inline]
     pub fn offset(self) -> usize {
         self.offset
@@ -269,7 +269,7 @@ impl<R, T> fmt::Debug for Field<R, T> {
     }
 }
 
-/// What [`field!`](crate::field!) calls; the first argument makes the compiler check the type.
+/// The function behind [`field!`](crate::field!); the first argument makes the compiler check the type.
 ///
 /// # Panics
 /// If the field does not lie within the record, which the macro cannot produce.

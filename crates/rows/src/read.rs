@@ -4,7 +4,7 @@
 //! - [`ReadIndex`]: one of its ordered indexes;
 //! - [`ReadRow`]: a row of it.
 //!
-//! The row types are associated, so that what is written over these traits is compiled for each store by itself.
+//! The row types are associated, so that code over these traits is compiled for each store by itself.
 
 use crate::error::TableError;
 use crate::key::KeyValues;
@@ -35,16 +35,16 @@ pub trait ReadRows {
     /// The tables, journals and areas.
     fn definitions(&self) -> &[Definition];
 
-    /// What the rows of a table are; `None` if there is no such table.
+    /// The schema of a table; `None` if there is no such table.
     fn row_schema(&self, table: u16) -> Option<&Arc<Schema>>;
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table.
     fn count_rows(&self, table: u16) -> Result<u64, Error>;
 
-    /// Whether the number of a table's rows is known without looking at them.
+    /// Returns true if the number of a table's rows is known without reading them.
     fn knows_counts(&self) -> bool {
         true
     }
@@ -139,10 +139,10 @@ impl<S: ReadRows + ?Sized> ReadRows for &mut S {
 
 /// A row, to read column by column.
 pub trait ReadRow {
-    /// The value of the column with this number; null if there is none, or it was dropped.
+    /// The value of the column with this number; null if there is no such column, or it was dropped.
     ///
     /// # Errors
-    /// [`TableError::DamagedTable`]; of a snapshot, that it was ended.
+    /// [`TableError::DamagedTable`]; [`TableError::SnapshotEnded`] of a snapshot.
     fn value_at(&self, column: usize) -> Result<ValueRef<'_>, TableError>;
 
     /// The value of the column with this name.
@@ -151,8 +151,8 @@ pub trait ReadRow {
     /// [`Error::Refused`] if there is no such column; [`Error::Damaged`]; of a snapshot, that it was ended.
     fn value_of(&self, column: &str) -> Result<ValueRef<'_>, Error>;
 
-    /// Where it stands in its store, as long as the transaction that found it changes nothing there; `None` where
-    /// rows have no place by which they can be changed.
+    /// Its place in its store, valid until the transaction that found it changes the store; `None` if rows have no
+    /// place by which they can be changed.
     fn address(&self) -> Option<Address> {
         None
     }
@@ -178,19 +178,19 @@ where
     }
 }
 
-/// The rows of a table, in no particular order. An error is told once: it is the end.
+/// The rows of a table, in no particular order. The first error ends the scan.
 pub trait ScanRows: Iterator<Item = Result<Self::Row, Error>> {
     /// A row of it.
     type Row;
 
-    /// How far it has come, to go on from there with another scan; `None` if the state cannot be read in parts.
+    /// The place to go on from with another scan; `None` if the state cannot be read in parts.
     fn place(&self) -> Option<ScanPlace>;
 
-    /// Gives rows until no more are wanted, without keeping one beyond its turn: where pages are copied to be read, rows
-    /// are borrowed from the copy. Returns whether it came to the end.
+    /// Passes rows to `each` until it wants no more, and keeps none beyond its turn. Where pages are copied to be
+    /// read, rows are borrowed from the copy. Returns true if it came to the end.
     ///
     /// # Errors
-    /// Those of the rows, and what `each` returns.
+    /// The errors of the rows, and the error that `each` returns.
     fn walk<E: From<Error>>(&mut self, each: &mut impl EachRow<E>) -> Result<bool, E>
     where
         Self::Row: ReadRow,
@@ -205,16 +205,16 @@ pub trait ScanRows: Iterator<Item = Result<Self::Row, Error>> {
     }
 }
 
-/// What takes the rows of a scan, of whatever type its store has.
+/// The consumer of a scan's rows, whose type depends on the store.
 pub trait EachRow<E> {
-    /// Takes a row. Returns whether more are wanted.
+    /// Takes a row. Returns true if more are wanted.
     ///
     /// # Errors
-    /// What it cannot do with the row.
+    /// The consumer's error.
     fn take(&mut self, row: &impl ReadRow) -> Result<bool, E>;
 }
 
-/// How far a scan has come: pages that it is through with, and rows of the one that it is in.
+/// The place of a scan: the pages that it has finished, and the rows of the current page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ScanPlace {
     pages: u64,
@@ -249,24 +249,24 @@ impl ScanPlace {
 /// An ordered index of a table, to find rows by it.
 ///
 /// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`]s. A bound of fewer
-/// values than the index has columns stands for all keys that begin with them.
+/// values than the index has columns means all keys that begin with them.
 pub trait ReadIndex {
     /// A row that it finds.
     type Row;
-    /// Rows in its order, from both ends. An error is told once: it is the end.
+    /// Rows in its order, from both ends. The first error ends the range.
     type Range: DoubleEndedIterator<Item = Result<Self::Row, Error>>;
 
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
     /// the snapshot was ended.
     fn get_by(&self, key: impl KeyValues) -> Result<Option<Self::Row>, Error>;
 
     /// The rows whose keys are in a range; of one that ends before it begins, none.
     ///
     /// # Errors
-    /// Those of [`ReadIndex::get_by`].
+    /// The errors of [`ReadIndex::get_by`].
     fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<Self::Range, Error>;
 
     /// The rows whose keys are in a range, which does not end before it begins.
@@ -279,13 +279,13 @@ pub trait ReadIndex {
     /// The rows whose keys begin with these values.
     ///
     /// # Errors
-    /// Those of [`ReadIndex::get_by`].
+    /// The errors of [`ReadIndex::get_by`].
     fn prefix(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
 
     /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
-    /// Those of [`ReadIndex::get_by`].
+    /// The errors of [`ReadIndex::get_by`].
     fn starts_with(&self, key: impl KeyValues) -> Result<Self::Range, Error>;
 
     /// All rows, in the order of the index.
@@ -294,9 +294,9 @@ pub trait ReadIndex {
     /// [`Error::Limit`] if the snapshot was ended.
     fn all(&self) -> Result<Self::Range, Error>;
 
-    /// How many rows have keys in a range, without looking at them.
+    /// The number of rows whose keys are in a range, counted without reading the rows.
     ///
     /// # Errors
-    /// Those of [`ReadIndex::get_by`].
+    /// The errors of [`ReadIndex::get_by`].
     fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error>;
 }

@@ -1,12 +1,12 @@
 //! Records: structs of a program's own that are rows of a table; handles of tables.
 //!
 //! There are two kinds, with the same verbs. [`record!`](crate::record!) makes one of a struct of plain data
-//! ([`Plain`]), which is stored as it is, and `#[derive(Record)]` one of a struct with fields of any length.
-//! The latter's fields are found by the columns' names, so its table may have the columns in another order, dropped ones
-//! among them, and columns more that are nullable or have a default.
+//! ([`Plain`]), which is stored as it is. `#[derive(Record)]` makes one of a struct with fields of any length. The
+//! latter's fields are found by the columns' names. So its table may have the columns in another order, dropped ones
+//! among them, and more columns that are nullable or have a default.
 //!
-//! Invariant: which columns the fields are is asked of the schema that a row is read or written by, at each verb, so a
-//! handle never reads a column for another one, whatever became of its table.
+//! Invariant: each verb looks up the fields' columns in the schema that a row is read or written by. So a handle never
+//! reads one column for another, even after the table was changed.
 
 use crate::error::TableError;
 use crate::plain::{Plain, PlainLayout};
@@ -22,22 +22,22 @@ use std::marker::PhantomData;
 /// A struct that is a row of a table: `#[derive(Record)]`, or [`record!`](crate::record!) for one of plain data, which is
 /// stored as it is.
 ///
-/// What is not documented here is for stores of rows.
+/// Undocumented items are for stores of rows.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no record of Sardonyx",
     note = "declare it with `#[derive(Record)]` and `#[record(table = \"…\", key = …)]`, or, of plain data, with `record!`"
 )]
 pub trait Record: Sized + 'static {
-    /// The primary key, as verbs take it: a number as it is, a text as `&str`, several columns as a tuple.
+    /// The type of the primary key, as verbs take it: a number, a text as `&str`, several columns as a tuple.
     type Key<'k>: Copy;
     /// A row of a live state: a reference to a record of plain data, otherwise a struct of its own.
     type Ref<'a>: Borrow<Self>;
-    /// Which columns of a table the fields are; nothing for plain data.
+    /// The fields' columns in a table; nothing for plain data.
     #[doc(hidden)]
     type Columns: Copy;
     /// The table's name, unique in a database.
     const TABLE: &'static str;
-    /// How it lies in its row, if it is plain data: known at compile time, so that verbs have one way each.
+    /// Its layout in the row, if it is plain data: known at compile time, so that verbs have one way each.
     #[doc(hidden)]
     const PLAIN: Option<PlainLayout>;
     /// The fields' columns in order, unless it is plain data.
@@ -55,11 +55,11 @@ pub trait Record: Sized + 'static {
     #[doc(hidden)]
     fn columns_in(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
 
-    /// Of plain data: all of it.
+    /// All bytes of plain data.
     #[doc(hidden)]
     fn plain_bytes(&self) -> &[u8];
 
-    /// Of plain data: the key as it stands in the record.
+    /// The key's bytes as the record has them, of plain data.
     #[doc(hidden)]
     fn plain_key<'k>(key: &'k Self::Key<'_>) -> &'k [u8];
 
@@ -74,7 +74,7 @@ pub trait Record: Sized + 'static {
     /// The record of a live row.
     ///
     /// # Errors
-    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     #[doc(hidden)]
     fn borrow_row<'a>(
         found: Found<'a>,
@@ -84,7 +84,7 @@ pub trait Record: Sized + 'static {
     /// A copy of a row's record.
     ///
     /// # Errors
-    /// Those of [`Record::borrow_row`].
+    /// The errors of [`Record::borrow_row`].
     #[doc(hidden)]
     #[inline]
     fn copy_row<P: PageRead + ?Sized>(
@@ -100,7 +100,7 @@ pub trait Record: Sized + 'static {
     /// The record of a row by its columns.
     ///
     /// # Errors
-    /// Those of [`Record::borrow_row`].
+    /// The errors of [`Record::borrow_row`].
     #[doc(hidden)]
     fn read_row<P: PageRead + ?Sized>(
         columns: &Self::Columns,
@@ -113,16 +113,16 @@ pub trait Record: Sized + 'static {
 /// A field's column: its name, its type, and whether there may be no value.
 pub type FieldColumn = (&'static str, Type, bool);
 
-/// A row that was found: where it stands, and what it is.
+/// A row that was found: its place, schema and pages.
 #[derive(Debug)]
 pub struct Found<'a, P: ?Sized = [u8]> {
     /// The pages.
     pub pages: &'a P,
-    /// What its columns are.
+    /// The schema of its table.
     pub schema: &'a Schema,
     /// The table's name.
     pub table: &'a str,
-    /// Where it stands.
+    /// Its place.
     pub at: Address,
 }
 
@@ -133,7 +133,7 @@ where
     /// The row, to read column by column.
     ///
     /// # Errors
-    /// Those of [`RowRef::new`].
+    /// The errors of [`RowRef::new`].
     #[inline]
     pub fn row(&self) -> Result<RowRef<'a, P>, TableError> {
         RowRef::new(self.pages, self.schema, self.table, self.at)
@@ -148,37 +148,38 @@ impl<P: ?Sized> Clone for Found<'_, P> {
 
 impl<P: ?Sized> Copy for Found<'_, P> {}
 
-/// A row of any table, read by its columns' names: what handles and indexes of tables are of whose rows are no [`Record`].
+/// A row of any table, read by its columns' names: the type of handles and indexes of tables whose rows are no
+/// [`Record`].
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRow {}
 
-/// What is made of a row that is found in pages: of live ones a [record](Record::Ref) that stands there, of a snapshot's a
-/// copy, of [`AnyRow`] the row by its columns.
+/// The form in which a verb returns a row of pages: a [record](Record::Ref) borrowed from live ones, a copy from a
+/// snapshot's, or the row by its columns for [`AnyRow`].
 pub trait RowForm<'a, P: PageRead + ?Sized> {
-    /// What is made of it.
+    /// The form's type.
     type Item;
-    /// Which columns of a table it is.
+    /// The fields' columns in a table.
     #[doc(hidden)]
     type Columns: Copy;
 
     /// The columns of a table of this schema that are its fields.
     ///
     /// # Errors
-    /// Those of [`Record::columns_in`].
+    /// The errors of [`Record::columns_in`].
     #[doc(hidden)]
     fn columns_of(schema: &Schema, table: &str) -> Result<Self::Columns, TableError>;
 
     /// Makes it.
     ///
     /// # Errors
-    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     #[doc(hidden)]
     fn give(found: Found<'a, P>, columns: &Self::Columns) -> Result<Self::Item, TableError>;
 
-    /// The same, of a row whose page was read: plain data is taken from there.
+    /// The same, of a row whose page was read: plain data is taken from that page.
     ///
     /// # Errors
-    /// Those of [`RowForm::give`].
+    /// The errors of [`RowForm::give`].
     #[doc(hidden)]
     #[inline(always)]
     fn give_of_page(
@@ -189,7 +190,7 @@ pub trait RowForm<'a, P: PageRead + ?Sized> {
         Self::give(found, columns)
     }
 
-    /// Bytes of a row that will be read, as far as they are known when this is compiled.
+    /// The bytes of a row that will be read, as far as they are known at compile time.
     #[doc(hidden)]
     const BYTES: usize;
 }
@@ -283,14 +284,14 @@ pub struct Table<R> {
 }
 
 impl<R> Table<R> {
-    /// The one with this number in the catalogue, for stores of rows, which know what is there.
+    /// The table with this number in the catalogue, for stores of rows, which know the catalogue.
     #[doc(hidden)]
     #[inline]
     pub fn new(number: u16) -> Self {
         Table::of(number, 0)
     }
 
-    /// The same of a store that tells its databases apart by a number.
+    /// The same of a store that distinguishes its databases by a number.
     #[doc(hidden)]
     #[inline]
     pub fn of(number: u16, origin: u32) -> Self {
@@ -307,7 +308,7 @@ impl<R> Table<R> {
         self.number
     }
 
-    /// Which database it is of, if its store says so.
+    /// The number of its database, if its store has one.
     #[doc(hidden)]
     #[inline]
     pub fn origin(self) -> u32 {

@@ -25,7 +25,7 @@ pub trait RecordRow: ReadRow {
     /// The record, by the columns that its fields are.
     ///
     /// # Errors
-    /// [`TableError::Field`] if a value is none of its field's type, and what reading a row says.
+    /// [`TableError::Field`] if a value is not of its field's type, and the errors of reading a row.
     fn to_record<R: Record>(&self, columns: &R::Columns) -> Result<R, TableError>;
 }
 
@@ -47,7 +47,7 @@ pub trait RecordRows: WriteRows {
     /// [`TableError::UnknownHandle`].
     fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError>;
 
-    /// Where the record with this key is.
+    /// The place of the record with this key.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`]; if this is no key of the table.
@@ -57,7 +57,7 @@ pub trait RecordRows: WriteRows {
         key: &R::Key<'_>,
     ) -> Result<Option<Self::Place>, TableError>;
 
-    /// Where the record with the key of this one is, which is plain data.
+    /// The place of the record with the key of this one, which is plain data.
     ///
     /// # Errors
     /// The errors of [`RecordRows::place_of_record`].
@@ -73,10 +73,10 @@ pub trait RecordRows: WriteRows {
     /// The errors of reading it.
     fn record_at<R: Record>(&self, table: Table<R>, at: &Self::Place) -> Result<R, TableError>;
 
-    /// Sees to it that a changed record can be stored.
+    /// Makes sure that a changed record can be stored.
     ///
     /// # Errors
-    /// That the transaction is too large, or that there is no room.
+    /// The transaction is too large, or there is no room.
     fn room_to_change<R: Record>(&mut self) -> Result<(), TableError>;
 
     /// Inserts a record.
@@ -154,8 +154,8 @@ pub fn try_update<S: RecordRows, R: Record, T, E: From<Error>>(
     };
     store.room_to_change::<R>().map_err(engine)?;
     let mut changed = store.record_at(table, &at).map_err(engine)?;
-    // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
-    // on; no change may then stand in the pages that is not in the log.
+    // Changed in a copy: the closure may panic half-way, and the caller may catch that and go on. Then the pages must
+    // have no change that is not in the log.
     let value = change(&mut changed)?;
     store.store_record(table, at, &changed).map_err(engine)?;
     Ok(Some(value))
@@ -231,7 +231,7 @@ pub fn take_out<'t, S: RecordRows, R: Record>(
     }
 }
 
-/// A copy of a record that is being changed. What is not saved is forgotten.
+/// A copy of a record that is being changed. Unsaved changes are discarded.
 #[must_use = "what is not saved is forgotten"]
 pub struct RecordMut<'t, S: RecordRows, R: Record> {
     store: &'t mut S,
@@ -241,7 +241,7 @@ pub struct RecordMut<'t, S: RecordRows, R: Record> {
 }
 
 impl<'t, S: RecordRows, R: Record> RecordMut<'t, S, R> {
-    /// Of the record at a place, at which there is one.
+    /// A copy of the record at a place, at which there is one.
     ///
     /// # Errors
     /// The errors of [`RecordRows::record_at`].
@@ -255,7 +255,7 @@ impl<'t, S: RecordRows, R: Record> RecordMut<'t, S, R> {
         })
     }
 
-    /// Stores the record as it now is. Only what differs is stored and logged.
+    /// Stores the changed record. Only the differing bytes are stored and logged.
     ///
     /// # Errors
     /// The errors of the transaction's `update`. The record in the table is then as before.
@@ -298,7 +298,7 @@ pub struct RecordsOf<I, R: Record> {
 }
 
 impl<I, R: Record> RecordsOf<I, R> {
-    /// Of these rows, whose columns are the record's fields.
+    /// Records of these rows; `columns` are the record's fields.
     #[doc(hidden)]
     pub fn new(rows: I, columns: R::Columns) -> Self {
         RecordsOf { rows, columns }

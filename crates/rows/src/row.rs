@@ -8,8 +8,8 @@
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
 //!
-//! Invariants: a value that stands in a row is one of its column's type ([`fixed`]); a row that was changed
-//! meets the conditions of its schema; an operation that fails has done nothing.
+//! Invariants: a value stored in a row is one of its column's type ([`fixed`]); a row that was changed meets the
+//! conditions of its schema; an operation that fails has done nothing.
 
 mod error;
 pub mod fixed;

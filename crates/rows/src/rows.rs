@@ -1,4 +1,4 @@
-//! The rows of a table by the names of its columns, in whatever has them.
+//! The rows of a table by the names of its columns, in any store.
 
 use crate::error::TableError;
 use crate::read::{CountedRows, ReadRow, ReadRows, ScanPlace};
@@ -43,7 +43,7 @@ impl<S: ReadRows> Rows<S> {
         }
     }
 
-    /// What the rows are.
+    /// The schema of the rows.
     pub fn schema(&self) -> &Arc<Schema> {
         let schema = self.store.row_schema(self.number);
         schema.expect("it was found")
@@ -54,7 +54,7 @@ impl<S: ReadRows> Rows<S> {
         self.number
     }
 
-    /// What has them.
+    /// The store that has them.
     pub fn store(&self) -> &S {
         &self.store
     }
@@ -68,7 +68,7 @@ impl<S: ReadRows> Rows<S> {
         self.store.get_row(self.number, key)
     }
 
-    /// All rows, in no particular order. An error is told once: it is the end.
+    /// All rows, in no particular order. The first error ends the scan.
     pub fn scan(&self) -> S::Scan<'_> {
         self.scan_from(ScanPlace::default())
     }
@@ -90,7 +90,7 @@ impl<S: ReadRows> Rows<S> {
 }
 
 impl<S: CountedRows> Rows<S> {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn count(&self) -> u64 {
         let count = self.store.count_rows(self.number);
         count.expect("it was found")
@@ -98,8 +98,8 @@ impl<S: CountedRows> Rows<S> {
 }
 
 impl<S: WriteRows> Rows<S> {
-    /// The row at a place, if there is one of this table now, whichever: who has
-    /// [found](crate::RowRef::address) one there before looks whether it is the same.
+    /// The row at a place, if this table has any row there now. A caller that [found](crate::RowRef::address) one
+    /// there before checks if it is the same.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -133,7 +133,7 @@ impl<S: WriteRows> Rows<S> {
     /// Inserts a row of all columns that are not dropped, in order.
     ///
     /// # Errors
-    /// Those of [`Rows::insert`].
+    /// The errors of [`Rows::insert`].
     pub fn insert_values(&mut self, values: &[Value]) -> Result<(), Error> {
         let (schema, name) = self.store.described(self.number)?;
         let row = RowWriter::in_order(&schema, &name, values).map_err(TableError::from)?;
@@ -143,16 +143,16 @@ impl<S: WriteRows> Rows<S> {
     /// Inserts a row of columns by number.
     ///
     /// # Errors
-    /// Those of [`Rows::insert`].
+    /// The errors of [`Rows::insert`].
     pub fn insert_row(&mut self, row: &RowWriter<'_>) -> Result<(), Error> {
         Ok(self.store.insert_row(self.number, row.clone())?)
     }
 
-    /// Puts a row of columns by name in the place of the one with its key, if there is one: then of columns
-    /// that are not named the defaults, too. Returns whether there was one.
+    /// Puts a row of columns by name in the place of the one with its key, if there is one. Columns that are not named
+    /// get their defaults then, too. Returns true if there was one.
     ///
     /// # Errors
-    /// Those of [`Rows::insert`], but for a duplicate.
+    /// The errors of [`Rows::insert`], but for a duplicate.
     pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
         let row = RowWriter::named(&schema, &name, values).map_err(TableError::from)?;
@@ -162,7 +162,7 @@ impl<S: WriteRows> Rows<S> {
     /// Puts a row of columns by number.
     ///
     /// # Errors
-    /// Those of [`Rows::put`].
+    /// The errors of [`Rows::put`].
     pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
         let computed = self.store.computed_defaults(self.number, row)?;
@@ -187,11 +187,11 @@ impl<S: WriteRows> Rows<S> {
         }
     }
 
-    /// Changes columns, by name, of the row with this key. Only what differs is written. Returns false if
+    /// Changes columns, by name, of the row with this key. Only the differing bytes are written. Returns false if
     /// there is no such row.
     ///
     /// # Errors
-    /// [`Error::Refused`] also if the key would change, otherwise those of [`Rows::insert`].
+    /// [`Error::Refused`] also if the key would change; otherwise the errors of [`Rows::insert`].
     pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, Error> {
         let (schema, name) = self.store.described(self.number)?;
         let row = RowWriter::named(&schema, &name, changes).map_err(TableError::from)?;
@@ -201,7 +201,7 @@ impl<S: WriteRows> Rows<S> {
     /// Changes columns, by number, of the row with this key.
     ///
     /// # Errors
-    /// Those of [`Rows::update`].
+    /// The errors of [`Rows::update`].
     pub fn update_row(&mut self, key: &[Value], row: &RowWriter<'_>) -> Result<bool, Error> {
         let Some(at) = self.find(key)? else {
             return Ok(false);
@@ -249,7 +249,7 @@ impl<S: WriteRows> Rows<S> {
     /// such row.
     ///
     /// # Errors
-    /// Those of [`Rows::delete`]; [`Error::Refused`] if references are not held, and rows refer to it.
+    /// The errors of [`Rows::delete`]; [`Error::Refused`] if references are not held, and rows refer to it.
     pub fn take(&mut self, key: &[Value]) -> Result<bool, Error> {
         let Some(at) = self.find(key)? else {
             return Ok(false);
@@ -258,11 +258,11 @@ impl<S: WriteRows> Rows<S> {
         Ok(true)
     }
 
-    /// Deletes the rows that `keep` does not want. Returns how many.
+    /// Deletes the rows for which `keep` returns false. Returns their number.
     ///
     /// # Errors
-    /// What `keep` returns; [`Error::Limit`] if the transaction is too large: some rows are deleted then, and the
-    /// transaction should be given up.
+    /// The error that `keep` returns; [`Error::Limit`] if the transaction is too large. Some rows are deleted then,
+    /// and the transaction should be aborted.
     pub fn retain(
         &mut self,
         mut keep: impl FnMut(&dyn ReadRow) -> Result<bool, Error>,
@@ -297,7 +297,7 @@ impl<S: WriteRows> Rows<S> {
     }
 }
 
-/// That there is no such table.
+/// The error of an unknown table.
 fn unknown_table(table: &str) -> Error {
     let table = table.to_string();
     TableError::from(RowError::UnknownTable { table }).into()

@@ -7,13 +7,13 @@
 //! ├ length ┼ the first 4 ┼ address of a cell ──┤   more
 //! ```
 //!
-//! A value page has cells of one size class, and an occupancy bitmap and a trailer as pages of
-//! rows have. A cell that is large enough for what is left of a value holds that, from its first byte on;
-//! one that is not holds the address of the next cell and fills the rest. So what a cell holds follows from
-//! its page's class and the bytes that are left, and whoever writes is free to choose the classes.
+//! A value page has cells of one size class, and an occupancy bitmap and a trailer as pages of rows have. A cell that
+//! is large enough for the rest of a value holds it, from its first byte on. A smaller cell holds the address of the
+//! next cell and fills the rest. So the page's class and the remaining bytes determine the content of a cell, and a
+//! writer is free to choose the classes.
 //!
-//! Every occupied cell belongs to exactly one reference, that of a row that is there: a store checks that when a database
-//! is opened.
+//! Every occupied cell belongs to exactly one reference, of a row that exists: a store checks that when a database is
+//! opened.
 
 mod cells;
 mod classes;
@@ -28,12 +28,12 @@ use sardonyx_storage::store::{PageRead, Words};
 
 /// Bytes of a reference.
 pub const REFERENCE_BYTES: usize = 16;
-/// The most bytes that stand in the reference itself.
+/// The most bytes that the reference itself can hold.
 pub const INLINE_BYTES_MAX: usize = 12;
-/// Bytes of a cell that say where the next one is.
+/// Bytes of a cell that hold the address of the next one.
 pub const NEXT_BYTES: usize = 8;
 
-/// What stands in a row for a text or bytes. Equal short values have equal references.
+/// The reference of a text or bytes in a row. Equal short values have equal references.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reference(pub [u8; REFERENCE_BYTES]);
 
@@ -45,7 +45,7 @@ impl Reference {
         Reference(bytes.try_into().expect("16 bytes"))
     }
 
-    /// Of a value that stands in it; `None` if it is too long.
+    /// A reference that holds the value itself; `None` if it is too long.
     #[inline]
     pub fn inline(value: &[u8]) -> Option<Self> {
         let mut reference = Reference::default();
@@ -56,7 +56,7 @@ impl Reference {
         Some(reference)
     }
 
-    /// Of a long value that starts in this cell.
+    /// The reference of a long value that starts in this cell.
     #[inline]
     pub fn outside(value: &[u8], cell: Address) -> Self {
         let mut reference = Reference::default();
@@ -76,14 +76,14 @@ impl Reference {
         u32::from_le_bytes(self.0[..4].try_into().expect("4 bytes")) as usize
     }
 
-    /// Where the value's first cell is; `None` if the value stands in the reference.
+    /// The address of the value's first cell; `None` if the reference holds the value.
     #[inline]
     pub fn cell(&self) -> Option<Address> {
         let address = || u64::from_le_bytes(self.0[8..].try_into().expect("8 bytes"));
         (self.len() > INLINE_BYTES_MAX).then(|| Address(address()))
     }
 
-    /// The value's first bytes, as many as stand in the reference: all of a short one, 4 of a long one.
+    /// The value's first bytes that the reference holds: all of a short one, 4 of a long one.
     #[inline]
     pub fn start(&self) -> &[u8] {
         match self.len() {
@@ -93,7 +93,7 @@ impl Reference {
     }
 }
 
-/// Bytes of the cells of a page, as its trailer says.
+/// Bytes of the cells of a page, from its trailer.
 #[inline]
 pub(crate) fn cell_bytes<P: PageRead + ?Sized>(
     pages: &P,
@@ -123,7 +123,7 @@ fn not_a_cell(table: &str, cell: Address) -> TableError {
     }
 }
 
-/// A long value as it stands in its only cell, if the pages are live ones and it has only one.
+/// A long value, borrowed from its cell, if the pages are live ones and it has only one cell.
 #[inline]
 pub fn borrow_value<'a, P: PageRead + ?Sized>(
     pages: &'a P,
@@ -139,7 +139,7 @@ where
     if pages.has_whole_values() {
         return Ok(pages.borrowed(cell, length));
     }
-    // Whether they are live: nothing is borrowed of the others.
+    // Only live pages can be borrowed from.
     let Some(bytes) = pages.borrowed(cell, length.min(NEXT_BYTES)) else {
         return Ok(None);
     };

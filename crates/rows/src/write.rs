@@ -7,38 +7,38 @@ use crate::schema::{Schema, Value, ValueRef};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A transaction on tables. Tables are named by their numbers in the catalogue, rows by where they stand. An operation
+/// A transaction on tables. Tables are named by their numbers in the catalogue, rows by their places. An operation
 /// that fails has done nothing.
 pub trait WriteRows: ReadRows {
-    /// Where a row stands, as long as the transaction changes nothing there.
+    /// The place of a row, valid until the transaction changes the store there.
     type Place: Clone + Ord + Debug;
 
-    /// What the rows of a table are, and its name.
+    /// The schema of a table, and its name.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`].
     fn described(&self, table: u16) -> Result<(Arc<Schema>, Arc<str>), TableError>;
 
-    /// Where the row with this key is.
+    /// The place of the row with this key.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`]; if these are no values of the key's columns.
     fn find_row(&self, table: u16, key: &[ValueRef<'_>])
     -> Result<Option<Self::Place>, TableError>;
 
-    /// Whether there is a row of the table at a place.
+    /// Returns true if the table has a row at a place.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`].
     fn has_row(&self, table: u16, at: Self::Place) -> Result<bool, TableError>;
 
-    /// The row at a place, if there is one of the table now, whichever.
+    /// The row at a place, if the table has any row there now.
     ///
     /// # Errors
     /// [`TableError::UnknownHandle`], [`TableError::DamagedTable`].
     fn row_at(&self, table: u16, at: Self::Place) -> Result<Option<Self::Row<'_>>, TableError>;
 
-    /// The values of columns with computed defaults that a new row does not say, by the columns' numbers.
+    /// The values of columns with computed defaults that a new row omits, by the columns' numbers.
     ///
     /// # Errors
     /// [`RowError::Uncomputed`](crate::RowError::Uncomputed).
@@ -48,17 +48,17 @@ pub trait WriteRows: ReadRows {
         row: &RowWriter<'_>,
     ) -> Result<Vec<(usize, Value)>, TableError>;
 
-    /// Inserts a row: of columns that are not set, their defaults.
+    /// Inserts a row. Columns that are not set get their defaults.
     ///
     /// # Errors
-    /// [`TableError::DuplicateKey`] and [`TableError::DuplicateValue`]; if a value does not fit its column, or the row a
-    /// condition; that there is no room.
+    /// [`TableError::DuplicateKey`] and [`TableError::DuplicateValue`]; if a value does not fit its column, or the row
+    /// a condition; if there is no room.
     fn insert_row(&mut self, table: u16, row: RowWriter<'_>) -> Result<(), TableError>;
 
     /// Changes columns of the row at a place, at which there is one.
     ///
     /// # Errors
-    /// Those of [`WriteRows::insert_row`]; [`TableError::KeyChanged`].
+    /// The errors of [`WriteRows::insert_row`]; [`TableError::KeyChanged`].
     fn update_row(
         &mut self,
         table: u16,
@@ -76,7 +76,7 @@ pub trait WriteRows: ReadRows {
     /// checked: no row is deleted with it.
     ///
     /// # Errors
-    /// Those of [`WriteRows::delete_row`].
+    /// The errors of [`WriteRows::delete_row`].
     fn take_row(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
 
     /// The first row of a table behind a place, or of all, in the order of the places.

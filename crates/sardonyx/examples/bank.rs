@@ -28,7 +28,7 @@ record! {
     }
 }
 
-/// Why a transfer did not take place. An error of your own undoes the transaction.
+/// The reason why a transfer did not take place. An error of your own undoes the transaction.
 #[derive(Debug, thiserror::Error)]
 enum Declined {
     #[error("there is no account {0}")]
@@ -56,7 +56,7 @@ impl Transfer {
         transaction.update(self.accounts, from, |account| account.cents -= entry.cents)?;
         let paid = transaction.update(self.accounts, to, |account| account.cents += entry.cents)?;
         if paid.is_none() {
-            return Err(Declined::NoAccount(to)); // what `from` lost is given back
+            return Err(Declined::NoAccount(to)); // the debit of `from` is undone
         }
         if has < entry.cents {
             let needs = entry.cents;

@@ -1,10 +1,10 @@
-//! What a snapshot costs those who write: transfers between accounts, in turns without a snapshot, beside one
-//! that is open and not read, and beside one that a thread scans all the time. Each round has a turn of each, so
-//! the ratios are of neighbours in time; medians over the rounds are printed at the end.
+//! The cost of a snapshot for writers: transfers between accounts, in turns. They run without a snapshot, beside one
+//! that is open and not read, and beside one that a thread scans all the time. Each round has a turn of each, so the
+//! ratios are of neighbours in time. Medians over the rounds are printed at the end.
 //!
-//! Of each turn: transactions a second; the processor time of the writing thread for one, which other threads
-//! and programs disturb less; and the longest pause, by the clock and in processor time, of 16 transactions (an
-//! upper bound of one's). What the clock says more than the processor time is the machine's scheduling.
+//! Of each turn: transactions a second; the processor time of the writing thread for one, which other threads and
+//! programs disturb less; and the longest pause of 16 transactions, by the clock and in processor time (an upper bound
+//! of one's). The excess of the clock over the processor time is the machine's scheduling.
 //!
 //! `cargo run --release -p sardonyx --example beside_a_snapshot [accounts] [seconds] [rounds]`
 
@@ -25,7 +25,7 @@ record! {
 /// Transactions between two looks at the clocks.
 const STEP: u64 = 16;
 
-/// What the turns are beside.
+/// The activity beside the turns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
@@ -39,7 +39,7 @@ const TURNS: [(Beside, &str); 3] = [
     (Beside::Scanned, "one scanned"),
 ];
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Clone, Copy)]
 struct Turn {
     /// Transactions a second.

@@ -1,10 +1,10 @@
-//! Readers in other processes beside a writer: debit-credit by several threads of this process, in turns alone, with
-//! followers that are open and not read, and with followers that are read every millisecond.
+//! Readers in other processes beside a writer: debit-credit by several threads of this process, in turns. They run
+//! alone, with followers that are open and not read, and with followers that are read every millisecond.
 //!
-//! Each transaction writes the moment at which it began into its branch. A follower that finds a new moment there notes
-//! how long ago that was: the time from the beginning of a transaction to the first look of another process that shows
-//! it, so the writer's own commit is in it. A look every millisecond adds up to one. In each snapshot that is read to its
-//! end the sums of accounts, tellers and branches are compared.
+//! Each transaction writes the moment at which it began into its branch. A follower that finds a new moment there
+//! notes its age. That is the time from the beginning of a transaction to the first look of another process that shows
+//! it. So the writer's own commit is in it. A look every millisecond adds up to one. In each snapshot that is read to
+//! its end the sums of accounts, tellers and branches are compared.
 //!
 //! `cargo run --release -p sardonyx --example followers [seconds] [rounds] [followers] [threads]`
 
@@ -137,7 +137,7 @@ fn write(db: &Tables, bank: Bank, threads: u64, time: Duration) -> Result<f64, E
     Ok(done.into_inner() as f64 / started.elapsed().as_secs_f64())
 }
 
-/// A process that follows, and says at its end what it has seen.
+/// A process that follows, and prints its observations at its end.
 struct Reader {
     child: Child,
     stdin: ChildStdin,
@@ -221,7 +221,7 @@ fn follow(path: &str, is_read: bool) -> Result<(), Error> {
                 began = began.max(branch?.began);
             }
             if began > newest {
-                // What was written before the first look is no delay of it.
+                // A moment from before the first look is no delay of it.
                 if newest > 0 {
                     delays.push(now() - began);
                 }

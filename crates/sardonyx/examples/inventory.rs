@@ -1,5 +1,5 @@
-//! A warehouse: many threads reserve stock at once, some with weaker durability, tasks await their
-//! tickets, and what a panicking transaction did is undone.
+//! A warehouse: many threads reserve stock at once, some with weaker durability, tasks await their tickets, and the
+//! changes of a panicking transaction are undone.
 //!
 //! ```text
 //! cargo run -p sardonyx --example inventory
@@ -46,8 +46,8 @@ fn main() -> Result<(), Error> {
 
     reserve_from_many_threads(&warehouse, articles)?;
 
-    // A weaker promise for what can be counted again: returns when it has run. It becomes durable
-    // soon after, in order; `flush` waits for that.
+    // A weaker promise for data that can be counted again: returns when it has run. It becomes durable soon after, in
+    // order; `flush` waits for that.
     warehouse
         .transaction()
         .durability(Durability::Deferred)
@@ -62,7 +62,7 @@ fn main() -> Result<(), Error> {
     let deleted = block_on(ticket)?;
     println!("scrap was there and is deleted: {deleted}");
 
-    // A panic undoes the transaction, reaches whoever waits, and stops nobody else.
+    // A panic undoes the transaction, reaches the waiting caller, and stops no other thread.
     std::panic::set_hook(Box::new(|_| {}));
     let ticket: Ticket<()> = warehouse.submit(move |transaction| {
         transaction.update(articles, NUTS, |article| article.in_stock = 0)?;
@@ -88,8 +88,8 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Four threads reserve a bolt with a nut, 500 times each; whoever waits for the disk at the same
-/// time shares one sync.
+/// Four threads reserve a bolt with a nut, 500 times each; threads that wait for the disk at the same time share one
+/// sync.
 fn reserve_from_many_threads(warehouse: &Tables, articles: Table<Article>) -> Result<(), Error> {
     std::thread::scope(|scope| {
         let clerk = || -> Result<(), Error> {

@@ -1,12 +1,12 @@
-//! A bank that several processes of one host work on at once: each is a node with a buffer of its own on one
-//! database, and each is told of its transactions when they are on stable storage.
+//! A bank that several processes of one host work on at once. Each is a node with a buffer of its own on one database,
+//! and its transactions are acknowledged when they are on stable storage.
 //!
 //! ```text
 //! cargo run --release -p sardonyx --features nodes --example nodes [DIRECTORY [PROCESSES]]
 //! ```
 //!
 //! Run it twice on the same directory: the second run goes on where the first ended. Kill one of the processes: the
-//! others go on, and nothing that it was told of is lost.
+//! others go on, and none of its acknowledged transactions is lost.
 
 use sardonyx::nodes::{Node, NodeJournal, NodeOptions, Nodes, TableNode};
 use sardonyx::{Error, Table, record};
@@ -56,7 +56,7 @@ impl Bank {
         })
     }
 
-    /// Makes the accounts, where there are none.
+    /// Creates the accounts, if they do not exist.
     fn prepare(&self) -> Result<(), Error> {
         for first in (0..ACCOUNTS).step_by(1000) {
             self.node.run(|tx| {
@@ -76,7 +76,7 @@ impl Bank {
     fn transfer(&self, from: u64, to: u64, cents: i64) -> Result<(), Error> {
         let node = self.node.slot() as u64;
         self.node.run(|tx| {
-            // What will be changed is read by `update`, which locks its page for writing at once.
+            // `update` reads records that will be changed, since it locks their pages for writing at once.
             let mut has = 0;
             tx.update(self.accounts, from, |account| {
                 account.cents -= cents;

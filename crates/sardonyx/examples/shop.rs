@@ -48,7 +48,7 @@ fn main() -> Result<(), Error> {
     })?;
     println!("{sold_out} customers were told that there is nothing left");
 
-    // Changing one's mind: the sale is undone by its inverses, whatever others did meanwhile.
+    // Changing one's mind: the sale is undone by its inverses, after any changes of others meanwhile.
     let sale = shop.begin();
     sale.call(&customers.update(0, |customer| customer.bought += 1))?;
     sale.call(&Add::to(stock, 1))?;
@@ -85,7 +85,7 @@ fn sell(
             tx.call(&Add::to(stock, -1))
         });
         match sold {
-            // Nothing is left, whatever becomes of the sales that are not finished.
+            // The stock is used up, in every outcome of the unfinished sales.
             Err(error) if matches!(error.downcast_ref(), Some(Stop::Bounds { .. })) => refused += 1,
             Err(error) => return Err(error),
             Ok(_) => {}

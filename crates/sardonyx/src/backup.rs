@@ -44,7 +44,7 @@ pub struct Source<'a, P: ?Sized> {
     pub count: u64,
     /// The rows up to that commit.
     pub journals: Option<JournalReader>,
-    /// Of the database that they are from.
+    /// The manifest of the database that they are from.
     pub manifest: &'a Manifest,
 }
 
@@ -161,7 +161,7 @@ where
     result
 }
 
-/// As the database was made, on the caller's thread.
+/// The options with which the database was made, on the caller's thread.
 fn options<P: ?Sized>(source: &Source<'_, P>) -> StorageOptions {
     let Manifest {
         segment_bytes,

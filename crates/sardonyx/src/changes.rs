@@ -26,7 +26,7 @@
 //!     assert_eq!((last.table(), last.kind()), ("accounts", ChangeKind::Updated));
 //!     assert_eq!(last.before()?.unwrap().get("balance")?, ValueRef::Int(100));
 //!     assert_eq!(last.after()?.unwrap().get("balance")?, ValueRef::Int(70));
-//!     // Whoever has handled it goes on there, whatever happens in between.
+//!     // A reader that has handled it goes on there, after any interruption.
 //!     assert_eq!(bank.changes(last.next()..)?.count(), 0);
 //!     bank.close()
 //! }
@@ -60,7 +60,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or the database keeps no journals
-    /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); those of [`Tables::run`].
+    /// ([`Retention::Nothing`](crate::journals::Retention::Nothing)); the errors of [`Tables::run`].
     pub fn keep_changes(&self, table: &str) -> Result<bool, Error> {
         self.kernel.check()?;
         if self.kernel.engine().manifest().journal == Retention::Nothing {
@@ -95,7 +95,7 @@ impl Tables {
             before_group: Some(commit.durable().group),
         };
         let mut changes = Changes::open(source, JournalPosition::half_open(range))?;
-        // Inside of a transaction what a table is now is looked for as what it was.
+        // Inside a transaction this fails: then the descriptions are found in the changes.
         if let Ok(now) = self.kernel.try_read(TableSpace::kept_tables) {
             changes.described.extend(now);
         }
@@ -156,7 +156,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Of a database's files, for a program that does not have it open: of groups before this one, if one is named.
+    /// The changes of a database's files, for a program that does not have it open: of groups before this one, if one
+    /// is named.
     ///
     /// # Errors
     /// The errors of [`Tables::changes`].
@@ -336,7 +337,7 @@ impl Change {
         self.row(self.kept.before.as_deref())
     }
 
-    /// The row after; `None` if there is none.
+    /// The row after the change; `None` if it was deleted.
     ///
     /// # Errors
     /// [`Error::Damaged`].

@@ -15,7 +15,7 @@ pub(crate) fn now() -> Instant {
 /// A moment by both clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moment {
-    /// Not for its age.
+    /// The moment itself, not its age.
     pub at: Instant,
     since_boot: Instant,
 }

@@ -36,12 +36,12 @@ impl Options {
     /// in the files, as a fresh database of the same rows. It gives back the room of deleted rows, dropped and emptied
     /// tables and earlier shapes, and the log before its end.
     ///
-    /// The database is read and rebuilt, packed in memory beside what it was, and written whole. That takes the memory of
-    /// an opening and that of the rows once more, and for a while disk for both. A crash at any step leaves it as it was
-    /// or compacted, with the same rows.
+    /// The database is read and rebuilt, packed in memory beside the old one, and written whole. That takes the memory
+    /// of an opening and that of the rows once more, and for a while disk for both. A crash at any step leaves it
+    /// unchanged or compacted, with the same rows.
     ///
-    /// A database whose files would not be smaller stays as it is ([`Compaction::changed`]): one that was never used, or was
-    /// compacted before.
+    /// A database whose files would not be smaller stays unchanged ([`Compaction::changed`]): one that was never used,
+    /// or was compacted before.
     ///
     /// Journals are not touched; they have their [`Retention`](crate::journals::Retention). Areas of operations keep
     /// their pages. Memory that processes share is not compacted, and neither is a database whose log is in a store.
@@ -57,7 +57,7 @@ impl Options {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
+    /// [`Error::Locked`] if it is open; [`Error::NotFound`] if it does not exist; [`Error::Refused`] if multi-level
     /// transactions have not ended, the log is in a store, or it was made as memory or by nodes; [`Error::Damaged`] if
     /// its tables are not sound; errors of memory and disk. Then the database is unchanged, unless only old files could
     /// not be removed.
@@ -110,7 +110,7 @@ impl Options {
         let file_bytes_before = engine.file_bytes().map_err(disk_error)?;
         let pages_before = before.pages().len() as u64;
         let compacted = |pages| engine.file_bytes_compacted(pages);
-        // Before the checkpoint of what there is: its files may be larger than those that there are.
+        // Before the checkpoint of the present pages: its files may be larger than the present ones.
         let packed = match compacted(pages_before) >= file_bytes_before {
             true => Some(before.packed(memory_bytes_max)?),
             false => None,

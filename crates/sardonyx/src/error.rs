@@ -15,7 +15,7 @@ impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
     }
 }
 
-/// The reason for which the wait for a turn or a page, or the work in a turn, was interrupted, if an error says that.
+/// The reason of an interruption, if the error is one: of the wait for a turn or a page, or of the work in a turn.
 #[doc(hidden)]
 pub fn interruption(error: &Error) -> Option<Reason> {
     #[cfg(all(feature = "nodes", not(shuttle)))]

@@ -20,7 +20,7 @@
 //!     let accounts = bank.table::<Account>()?;
 //!     bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }))?;
 //!
-//!     // … and any number of others, of the same host, read what it has committed.
+//!     // … and any number of others, of the same host, read its commits.
 //!     let reader = Tables::follow(&path)?;
 //!     let then = reader.snapshot()?;
 //!     let accounts = then.table::<Account>()?.expect("it is declared");
@@ -232,7 +232,7 @@ impl Follower {
     /// The same, if it is at most so far behind the commits.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if it is further behind, or that is not known; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if it is further behind, or that is not known; the errors of [`Follower::snapshot`].
     pub fn snapshot_within(&self, lag_max: Duration) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
         let lag = state.current.map(|current| current.age());
@@ -251,7 +251,7 @@ impl Follower {
     /// A snapshot, if it has all that was published before this moment.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if it may not have all: the next look at the log finds it; those of [`Follower::snapshot`].
+    /// [`Error::Unavailable`] if it may not have all: the next look at the log finds it; the errors of [`Follower::snapshot`].
     #[doc(hidden)]
     pub fn snapshot_as_of(&self, moment: Instant) -> Result<Snapshot, Error> {
         let mut state = self.state()?;
@@ -323,11 +323,11 @@ impl Follower {
     /// [`Change::next`](crate::changes::Change::next).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if that takes longer than `patience`; those of [`Follower::snapshot`], also of a close while
+    /// [`Error::Unavailable`] if that takes longer than `patience`; the errors of [`Follower::snapshot`], also of a close while
     /// it waits.
     pub fn wait_for(&self, position: JournalPosition, patience: Duration) -> Result<(), Error> {
         let wanted = position.group.saturating_add(u64::from(position.row > 0));
-        // None: longer than a clock can say.
+        // None: longer than the clock's range.
         let until = Instant::now().checked_add(patience);
         loop {
             let mut state = self.state()?;
@@ -400,12 +400,13 @@ impl fmt::Debug for Follower {
 #[derive(Debug, thiserror::Error)]
 enum Behind {
     #[error(
-        "this reader may be {lag:?} behind what is committed, and at most {lag_max:?} is allowed: read again when it has \
+        "this reader may be {lag:?} behind the last commit, and at most {lag_max:?} is allowed: read again when it has \
          caught up, or allow more"
     )]
     Further { lag: Duration, lag_max: Duration },
     #[error(
-        "nothing says how far this reader is behind what is committed: the database was not opened since it was copied, or \
+        "it is unknown how far this reader is behind the last commit: the database was not opened since it was \
+         copied, or \
          the program that writes cannot write the file DURABLE, or is of an older version; read without a bound"
     )]
     Unknown,
@@ -414,8 +415,8 @@ enum Behind {
 /// A position was not reached in time.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "position {position} was not reached in time: this reader is at {at}; wait longer, or ask the program that writes \
-     whether it has committed so far"
+    "position {position} was not reached in time: this reader is at {at}; wait longer, or check that the writing \
+     program has committed so far"
 )]
 struct NotReached {
     position: JournalPosition,

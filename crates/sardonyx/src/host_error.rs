@@ -12,7 +12,7 @@ pub const WAIT_MIN: Duration = Duration::from_millis(200);
 #[non_exhaustive]
 pub enum HostError {
     /// The options name no store.
-    #[error("hosts need a log in a store: say which, by `Options::store`")]
+    #[error("hosts need a log in a store: name it by `Options::store`")]
     NoStore,
     /// A name that no host can have.
     #[error("no host can be called {name:?}: take 1 to 200 letters, digits, `.`, `_` and `-`")]
@@ -22,7 +22,7 @@ pub enum HostError {
     },
     /// The time is too short.
     #[error(
-        "a host cannot count as gone after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
+        "a host cannot count as failed after {wait:?}: take at least {WAIT_MIN:?}, at most a day"
     )]
     Wait {
         /// The given value.

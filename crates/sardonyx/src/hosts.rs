@@ -37,11 +37,11 @@
 //! }
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
 //! Transactions for which [`run`](crate::Tables::run) returned are in the store ([`DurableAt::Both`]), so the next host
 //! has them. Two hosts never both acknowledge. The one that takes over first appends a fence to the log; later appends
-//! by the other are rejected, however long it was stopped and with any clock. A register in the store says who is to
+//! by the other are rejected, after any pause and with any clock. A register in the store names the host that is to
 //! serve; it only keeps hosts from taking the log from each other in turn.
 //!
 //! Reads ask no other host: one that was just superseded can for a moment show an earlier state. A program that must
@@ -102,13 +102,13 @@ const DOUBTS_MAX: u32 = 3;
 pub struct HostOptions {
     /// Its name, another one for each host: 1 to 200 letters, digits, `.`, `_` and `-`.
     pub name: String,
-    /// When it serves and has given no sign for so long, another takes over: 2 s. It gives a sign each eighth of that,
-    /// and stops serving when it could not for half of it.
+    /// The time without a sign of the serving host after which another takes over: 2 s. The host gives a sign each
+    /// eighth of that, and stops serving when it could not for half of it.
     pub wait: Duration,
 }
 
 impl HostOptions {
-    /// Of this name.
+    /// Options with this name.
     pub fn new(name: impl Into<String>) -> Self {
         HostOptions {
             name: name.into(),
@@ -186,11 +186,11 @@ pub struct Host {
     begun: u64,
     followed: Arc<Mutex<Followed>>,
     serving: Arc<Mutex<Option<String>>>,
-    /// When the directory was found to be ahead of the store, which is not looked at again for a while.
+    /// The time when the directory was found to be ahead of the store, which is not read again for a while.
     behind: Option<Instant>,
     /// True if the host that serves is about to hand over.
     soon: bool,
-    /// The record of the last look, if it said to follow.
+    /// The record of the last look, if it named another host.
     seen: Option<Primary>,
     pace: Pace,
     doubts: u32,
@@ -202,7 +202,7 @@ type LockedDirectory = (Arc<dyn Disk>, Box<dyn DiskLock>);
 
 /// The outcome of a look at the register.
 enum Looked {
-    /// Another host serves, which this record says, or nothing is known.
+    /// Another host serves, which this record names, or nothing is known.
     Follow(Option<Primary>),
     /// Something has changed: look again.
     Again,
@@ -269,7 +269,7 @@ impl Host {
     /// asked again.
     ///
     /// # Errors
-    /// As opening the database; what is wrong with the log or the register.
+    /// As opening the database; the fault of the log or the register.
     pub fn next_term(&mut self, stop: &StopHost) -> Result<Option<Term>, Error> {
         while !stop.is_stopped() {
             let until = Instant::now() + between_looks(self.host.wait, self.soon);
@@ -292,7 +292,7 @@ impl Host {
         Ok(None)
     }
 
-    /// Looks who serves, and follows for a while if another host does.
+    /// Looks which host serves, and follows for a while if another one does.
     fn step(&mut self, until: Instant, stop: &StopHost) -> Result<Next, Error> {
         let looked = match self.look() {
             Err(error) if self.is_doubted(&error) => Looked::Follow(None),
@@ -302,7 +302,7 @@ impl Host {
             Looked::Again => Ok(Next::Again),
             Looked::Follow(_) => self.follow(until, stop).map(|_| Next::Wait),
             Looked::Claim(replacement) => {
-                // The copy that is open applies what is missing. The opening would recover another one for that.
+                // The open copy applies the missing entries. The opening would recover another one for that.
                 let until = Instant::now() + between_looks(self.host.wait, false);
                 match self.following.is_none() || self.follow(until, stop)? {
                     true => self.claim(replacement),
@@ -323,7 +323,7 @@ impl Host {
         is_doubted
     }
 
-    /// Looks who serves.
+    /// Looks which host serves.
     fn look(&mut self) -> Result<Looked, Error> {
         let Some(candidate) = &mut self.candidate else {
             let manifest = stored_manifest(&self.remote)?;
@@ -370,7 +370,7 @@ impl Host {
         };
         let asked = clock::now();
         match put(&self.remote, &replacement, &mut self.silent)? {
-            // It may be there none the less: the next look says so.
+            // It may be there all the same: the next look shows it.
             None | Some(Swapped::Conflict) => Ok(Next::Wait),
             Some(Swapped::Ok) => {
                 events::info!(host = self.host.name, "this host serves");
@@ -418,7 +418,7 @@ impl Host {
         }
     }
 
-    /// Applies what has come, and does not go on with a second entry after this moment. Returns whether there is no more.
+    /// Applies new entries, and begins no second one after this moment. Returns true if there are no more.
     fn follow(&mut self, until: Instant, stop: &StopHost) -> Result<bool, Error> {
         // It takes long, and this host has to watch the register meanwhile.
         let is_behind = self

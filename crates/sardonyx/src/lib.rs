@@ -60,7 +60,7 @@
 //!
 //! # Errors
 //!
-//! There is one [`Error`]. Its variants say what to do ([`Error::Conflict`]: run it again), its text what happened. An
+//! There is one [`Error`]. Its variants show the reaction ([`Error::Conflict`]: run it again), its text the cause. An
 //! error of a closure undoes its transaction, and `run` returns it:
 //!
 //! ```

@@ -237,10 +237,10 @@ impl Memory {
         }
     }
 
-    /// Makes what is committed durable and leaves the memory, for all handles in this process: every later call is
+    /// Makes committed changes durable and leaves the memory, for all handles in this process. Every later call is
     /// refused ([`Error::Closed`]), but for another close, which does nothing. Running transactions continue; the
     /// process has left when the last transaction, session, snapshot and ticket has been dropped. Dropping the last
-    /// handle does the same, but cannot tell of errors.
+    /// handle does the same, but reports no errors.
     ///
     /// # Errors
     /// As [`Ticket::wait`]: it is closed nevertheless. [`Error::Forked`] in a child of the process that
@@ -250,7 +250,7 @@ impl Memory {
     }
 }
 
-/// The closure's own error as it is, the engine's converted.
+/// Returns the closure's own error unchanged, and converts the engine's.
 fn typed<E: From<Error>>(error: RunError<E>) -> E {
     match error {
         RunError::Refused(error) => error,

@@ -1,8 +1,8 @@
-//! A program's changes of its schema: each runs once in a database, in its order, in a transaction with the note that it
-//! ran.
+//! A program's changes of its schema: each runs once in a database, in its order, in a transaction with the note that
+//! it ran.
 //!
-//! Invariant: a database in which N migrations are noted has what the first N did, and nothing of the next one; also after
-//! a crash.
+//! Invariant: a database in which N migrations are noted has the effects of the first N, and no others; also after a
+//! crash.
 
 use crate::{Error, Tables, Transaction};
 use sardonyx_base::error::{CrateError, Kind};
@@ -61,8 +61,8 @@ pub enum MigrationError {
     },
     /// Another migration ran in a migration's place.
     #[error(
-        "migration {version} was {ran:?} when it ran in the database, and is {said:?} in the program: one that ran stays \
-         as it is, and new ones go behind it; nothing was changed"
+        "migration {version} was {ran:?} when it ran in the database, and is {said:?} in the program: a migration \
+         that ran must not change, and new ones are added behind it; nothing was changed"
     )]
     Renamed {
         /// The schema version behind it.

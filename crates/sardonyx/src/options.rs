@@ -160,9 +160,9 @@ impl Options {
     }
 
     /// The most bytes of memory for pages, of rows and of indexes, that change while a [`Snapshot`](crate::Snapshot)
-    /// exists (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less). A changed page is kept once
-    /// for all snapshots that need it. At the bound, the oldest snapshot is ended; transactions never wait. For tables
-    /// and operations.
+    /// exists. The default is 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less. A changed page is
+    /// kept once for all snapshots that need it. At the bound, the oldest snapshot is ended; transactions never wait.
+    /// For tables and operations.
     pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
         self.snapshot_bytes_max = Some(bytes);
         self
@@ -189,9 +189,9 @@ impl Options {
     }
 
     /// Leaves the checkpoints to followers of the log in the store ([`Options::store`]). This process has no second
-    /// copy of the data, and this directory no backup. When room is needed, the log here is freed up to what the store
-    /// has. An opening that needs more than is left begins anew from the store, as a new directory does. It starts from
-    /// the newest base that a follower has put there (`sardonyx store follow --base-every`), or from the log's
+    /// copy of the data, and this directory no backup. When room is needed, the log here is freed up to the store's
+    /// place. An opening that needs more than the rest begins anew from the store, as a new directory does. It starts
+    /// from the newest base that a follower has put there (`sardonyx store follow --base-every`), or from the log's
     /// beginning.
     ///
     /// So the store and the followers have all of the data, and this process's disk has only the end of the log. Without
@@ -323,14 +323,14 @@ impl Options {
         self
     }
 
-    /// If false, a missing database is an error instead of being made (default: true). A database whose log is in a store
-    /// ([`Options::store`]) exists if it is in the store.
+    /// If false, a missing database is an error instead of being created (default: true). A database whose log is in a
+    /// store ([`Options::store`]) exists if it is in the store.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Checks, before the directory is made, that there is a database to open, or that one may and can be made.
+    /// Checks, before the directory is made, that there is a database to open, or that one may and can be created.
     pub(crate) fn check_there(&self, path: &Path) -> Result<(), Error> {
         let file = path.join(MANIFEST_FILE);
         if file.exists() {
@@ -451,7 +451,7 @@ mod memory {
             self
         }
 
-        /// The time for which a writer waits when a snapshot keeps all versions that there is room for; then it gets
+        /// The time for which a writer waits when a snapshot keeps as many versions as there is room for. Then it gets
         /// [`Error::Unavailable`].
         pub fn slow_reader_wait(mut self, wait: Duration) -> Self {
             self.memory = self.memory.slow_reader_wait(wait);

@@ -33,8 +33,8 @@
 /// and all else are plain bytes to others.
 ///
 /// A struct that is plain data already (the derives of [`zerocopy`](crate::low_level::zerocopy)) is made a record by
-/// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`, or, if the database
-/// need know nothing but the key, without the fields.
+/// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`. The fields can be left
+/// out if the database need know only the key.
 #[macro_export]
 macro_rules! record {
     (

@@ -54,7 +54,7 @@ impl Snapshot {
         Ok(&self.space)
     }
 
-    /// Tells whether the snapshot was ended, also when it is dropped.
+    /// Shows if the snapshot was ended, also when it is dropped.
     #[doc(hidden)]
     pub fn life(&self) -> SnapshotLife {
         self.space.pages().life()

@@ -273,8 +273,8 @@ impl Tables {
         Ok(outcomes.pop().expect("one outcome for one request"))
     }
 
-    /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
-    /// clients apart: batches of one lane keep their order. Nested calls: as [`Tables::submit`].
+    /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` identifies a client: batches
+    /// of one lane keep their order. Nested calls: as [`Tables::submit`].
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -380,8 +380,8 @@ impl Tables {
         self.kernel.engine().checkpoint().is_writing()
     }
 
-    /// If checkpoints wait for room on the disk: since when, and for which error. They continue by themselves; until then
-    /// no log is freed.
+    /// The checkpoint that waits for room on the disk, with its begin and its error. It continues by itself; until
+    /// then no log is freed.
     pub fn checkpoint_waiting(&self) -> Option<Waiting> {
         self.kernel.engine().checkpoint().waiting()
     }
@@ -429,8 +429,8 @@ impl Tables {
     /// refused ([`Error::Closed`]), except another close, which does nothing. Dropping does the same, but reports no
     /// errors.
     ///
-    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both return at once,
-    /// and another thread does the work. The database can be opened again when that has ended.
+    /// On one of the engine's own threads both return at once, and another thread does the work. A submitted closure
+    /// that held the last handle is an example. The database can be opened again when that has ended.
     ///
     /// # Errors
     /// The error that closed the log, if there was one; [`Error::Nested`] if it is closed elsewhere. [`Error::Forked`] in

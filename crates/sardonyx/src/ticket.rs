@@ -17,13 +17,13 @@ pub struct Ticket<T = ()>(Source<T>);
 pub type BatchTicket<O, E> = Ticket<Vec<Result<O, ProcedureError<E>>>>;
 
 enum Source<T> {
-    /// Of tables: the value itself.
+    /// A ticket of tables: the value itself.
     Value(sardonyx_serial::Ticket<T>),
-    /// Of tables: a closure's result.
+    /// A ticket of tables: a closure's result.
     Outcome(sardonyx_serial::Ticket<Result<T, Error>>),
     /// Nothing was run; the error, until it is returned.
     Refused(Option<Error>),
-    /// Of memory, which has run: the value, until it is returned.
+    /// A ticket of memory, whose transaction has run: the value, until it is returned.
     #[cfg(feature = "memory")]
     Memory(sardonyx_mapped::Ticket, Option<T>),
 }
@@ -63,7 +63,7 @@ impl<T> Ticket<T> {
     /// The transaction's error, or the log's: then its outcome is unknown ([`Error::Poisoned`]). [`Error::Nested`] if
     /// it is not durable yet and this is called inside a transaction of the same database, or on one of its engine's
     /// threads. The transaction runs, but cannot be waited for there. [`Error::Unavailable`] if a stopped process
-    /// writes the log for all. In a forked child [`Error::Forked`], whatever the parent receives.
+    /// writes the log for all. In a forked child always [`Error::Forked`].
     pub fn wait(self) -> Result<T, Error> {
         match self.0 {
             Source::Value(ticket) => Ok(ticket.wait()?),

@@ -1,6 +1,6 @@
-//! A whole database under Shuttle: the stages of the pipelined shape and its queues, clients that
-//! wait, await and drop, a reader, a checkpoint, and closing, under many schedules. A lost wake-up
-//! shows as a deadlock; whoever was told "durable" must be found after a crash (I1).
+//! A whole database under Shuttle: the stages of the pipelined shape and its queues, clients that wait, await and
+//! drop, a reader, a checkpoint, and closing, under many schedules. A lost wake-up shows as a deadlock; every
+//! transaction acknowledged as durable must be found after a crash (I1).
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx --test shuttle_database
@@ -91,7 +91,7 @@ fn clients(disk: &SimulatedDisk, shape: Shape) -> Opened {
     Arc::into_inner(opened).expect("all clients have ended")
 }
 
-/// Closed, everything is there; crashed, at least what was acknowledged.
+/// Closed, everything is there; crashed, at least the acknowledged part.
 fn everyone_is_told(shape: Shape) {
     explore(250, move || {
         let disk = SimulatedDisk::new(1, Faults::default());
@@ -198,8 +198,8 @@ fn set_if_both_are_zero(opened: &Opened, id: u64) {
     }
 }
 
-/// Begin, install and the hand-over of snapshots, beside closures and a checkpoint: each acknowledged addition is there once,
-/// none that was refused; after a crash, too.
+/// Begin, install and the hand-over of snapshots, beside closures and a checkpoint. Each acknowledged addition is
+/// there once, and no refused one; after a crash, too.
 fn open_transactions(shape: Shape) {
     explore(120, move || {
         let disk = SimulatedDisk::new(1, Faults::default());

@@ -1,4 +1,4 @@
-//! How many events the kernel dispatches in a second of real time, on one core.
+//! The number of events that the kernel dispatches in a second of real time, on one core.
 //!
 //! The hold model keeps a number of events pending: each process waits for an exponential time, over
 //! and over. The queue is M/M/1 as a model would write it: a process per customer.
@@ -21,7 +21,7 @@ fn exponential(random: &mut Random, mean: f64) -> Span {
     Span::from_seconds(-mean * libm::log(1.0 - random.fraction()))
 }
 
-/// `pending` processes that do nothing but wait, one second on average.
+/// `pending` processes that only wait, one second on average.
 fn hold(pending: u32) -> (Kernel, Time) {
     let kernel = Kernel::new();
     for seed in 0..pending {

@@ -1,5 +1,5 @@
-//! Simulating points: what is needed is prepared, replications run on all cores until the interval is
-//! narrow enough, equal points are simulated once.
+//! Simulating points: the load is prepared, replications run on all cores until the interval is narrow enough, equal
+//! points are simulated once.
 
 use crate::load::{Library, Load, LoadError};
 use crate::measurement::Measurement;
@@ -19,7 +19,7 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// Why something cannot be simulated.
+/// The reason why something cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
@@ -75,8 +75,8 @@ pub fn run(
     Ok(places.into_iter().map(outcome).collect())
 }
 
-/// Some replications of one point, by their numbers, however precise: a part of what [`run`] does, for
-/// many machines that share the work. A replication is the same on any machine.
+/// Some replications of one point, by their numbers, at any precision: a part of [`run`], for many machines that share
+/// the work. A replication is the same on any machine.
 ///
 /// # Errors
 /// [`SimulationError`] if the point is not possible.

@@ -18,13 +18,13 @@ use std::sync::Arc;
 /// The name of the built-in synthetic trace, as the value of `workload.trace`.
 pub const SYNTHETIC_TRACE: &str = "synthetic";
 
-/// The seed of the built-in synthetic trace: it is one trace, whatever a run's seed.
+/// The seed of the built-in synthetic trace: it is one trace, for every run's seed.
 pub const SYNTHETIC_SEED: u64 = 1;
 
 /// The longest file of routing and authority tables, in bytes.
 const TABLES_BYTES_MAX: u64 = 256 << 20;
 
-/// Why there is nothing to simulate.
+/// The reason why there is nothing to simulate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -41,7 +41,7 @@ pub enum LoadError {
         /// The system's error.
         reason: String,
     },
-    /// A trace that is none.
+    /// A file that is no trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// A trace without transactions, or without those that are to arrive.
@@ -49,10 +49,10 @@ pub enum LoadError {
     Empty {
         /// The trace's file.
         file: String,
-        /// Of which type, if one was asked for.
+        /// The type, if one was asked for.
         what: String,
     },
-    /// Routing and authority tables that are none, or of another trace.
+    /// A file that has no routing and authority tables, or those of another trace.
     #[error(transparent)]
     Tables(#[from] TablesError),
     /// Tables for another number of nodes.
@@ -286,8 +286,8 @@ impl Library {
         trace: &Arc<Trace>,
     ) -> Result<Arc<Tables>, LoadError> {
         let (workload, nodes) = (&parameters.workload, parameters.nodes);
-        // A file's tables say where transactions go, also if routing is "random": then the authorities
-        // are the file's.
+        // A file's tables determine the nodes of transactions, also if routing is "random": then the authorities are
+        // the file's.
         let key = (
             format!("{}\n{}", workload.trace, workload.tables),
             nodes,

@@ -1,8 +1,8 @@
 //! The measurements of one replication.
 //!
 //! All of it concerns the time after the warm-up. Figures "per transaction" are per transaction
-//! that completed in that time. [`Measurement::rows`] gives the same as a flat list, which is what
-//! tables, CSV and the intervals over replications are made of.
+//! that completed in that time. [`Measurement::rows`] gives the same as a flat list, the base of tables, CSV and the
+//! intervals over replications.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,8 @@ pub struct Measurement {
     pub composition: Composition,
     /// Every kind of server.
     pub servers: Vec<Station>,
-    /// Mean utilisation of the processors as arithmetic gives it from the parameters and from how
-    /// often things happened: beside what the servers measured, a check of the model.
+    /// Mean utilisation of the processors by arithmetic from the parameters and from the counts of events: beside the
+    /// servers' measurements, a check of the model.
     pub cpu_by_arithmetic: f64,
     /// Mean utilisation of each node's processors, from 0 to 1, in the order of the nodes.
     pub cpu_of_nodes: Vec<f64>,
@@ -131,7 +131,7 @@ pub struct PartitionFigures {
     pub cache_hit_ratio: f64,
 }
 
-/// Concurrency and coherency control, per transaction where nothing else is said.
+/// Concurrency and coherency control, per transaction unless noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LockFigures {
     /// Requests for a lock that the transaction did not hold yet.

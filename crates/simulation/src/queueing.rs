@@ -73,7 +73,7 @@ impl Equilibrium {
     /// The rest follows from the mean wait by Little's law.
     fn from_wait(rate: f64, service: f64, servers: u32, wait: f64) -> Option<Equilibrium> {
         let utilisation = utilisation(rate, service, servers);
-        // Also refuses what is not a number, and negative rates or times.
+        // Also refuses a NaN, and negative rates or times.
         if !(rate >= 0.0 && service >= 0.0 && (0.0..1.0).contains(&utilisation)) {
             return None;
         }

@@ -56,7 +56,7 @@ impl ThroughputAtCpu {
     }
 }
 
-/// Why no such rate was found.
+/// The reason why no such rate was found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
@@ -112,7 +112,7 @@ pub enum SearchError {
 /// starting at the rate of `parameters`.
 ///
 /// # Errors
-/// The outer error is that of `simulate`; the inner one says why there is no such rate.
+/// The outer error is that of `simulate`; the inner one is the reason why there is no such rate.
 pub fn throughput_at_cpu<E>(
     parameters: &Parameters,
     target: f64,
@@ -265,7 +265,7 @@ impl Search {
         let below = self.tried.iter().rfind(|tried| !is_above(tried));
         let above = self.tried.iter().find(is_above);
         let through_origin = |tried: &Tried| {
-            // A point with hardly any load says little of where the target is.
+            // A point with hardly any load shows little of the target's place.
             tried.rate * (self.target / tried.utilisation.mean).clamp(0.25, 16.0)
         };
         let next = match (below, above) {
@@ -348,15 +348,14 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
 
 /// The processors' mean utilisation at the outcome's arrival rate, from 0 to 1.
 ///
-/// In a replication more or fewer transactions arrive than the rate says, and the processors are
-/// used as much more or less. A transaction's use scatters far less; so it is measured, and
-/// multiplied by the rate. A saturated system does not complete what arrives: there it is the
-/// utilisation as measured.
+/// In a replication more or fewer transactions arrive than by the rate, and the processors are used as much more or
+/// less. A transaction's use scatters far less; so it is measured, and multiplied by the rate. A saturated system does
+/// not complete all arrivals: there it is the utilisation as measured.
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
     outcome.estimate(|replication| utilisation_of(&outcome.parameters, replication))
 }
 
-/// That of one replication.
+/// The utilisation of one replication.
 fn utilisation_of(parameters: &Parameters, replication: &Measurement) -> f64 {
     let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
     let mut servers = replication.servers.iter();
@@ -507,7 +506,7 @@ mod tests {
         };
         let mut searches = Searches::new(&points, 0.8);
         let Ok(()) = searches.run(&simulate);
-        // The second is there at once, the others one round later.
+        // The second is known at once, the others one round later.
         assert_eq!(rounds.get(), 2);
         let runs: Vec<_> = searches
             .results()

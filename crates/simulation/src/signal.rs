@@ -1,4 +1,4 @@
-//! One process waits until another tells it something.
+//! One process waits for a value from another.
 //!
 //! A signal carries one value at a time from one process to one other: the grant of a lock, the
 //! reply to a message, the end of an asynchronous write. It may fire before the other waits; the
@@ -71,8 +71,8 @@ impl<T> Signal<T> {
         }
     }
 
-    /// Hands `value` to the process that waits or will wait; that process goes on at this instant,
-    /// after what is already scheduled for it.
+    /// Hands `value` to the process that waits or will wait. That process goes on at this instant, after the events
+    /// that are already scheduled for it.
     ///
     /// # Panics
     /// If the signal fired before and that value was not received.

@@ -1,13 +1,13 @@
 //! Any one or two parameters over ranges of values: a curve or a heat map of any figure.
 //!
-//! A range is written as it is set, `KEY=VALUES`:
+//! A range is written as a parameter is set, `KEY=VALUES`:
 //!
 //! - `node.mips=10,20,40` or `routing=affinity,random`: these values;
 //! - `nodes=1..10`: whole numbers; `nodes=2..10+2`: with a step;
 //! - `messages.short_instructions=100..12800*2`: each twice the one before.
 //!
-//! Every point is read like any other parameters, so that what is wrong is said with key, value and
-//! allowed range before anything is simulated.
+//! Every point is read like any other parameters, so that errors are reported with key, value and allowed range before
+//! anything is simulated.
 
 use crate::figures::Estimate;
 use crate::outcome::Outcome;
@@ -94,7 +94,7 @@ pub struct Sweep {
 pub struct Dimension {
     /// The parameter's key.
     pub key: String,
-    /// Its values, as they are set.
+    /// Its values, in the form in which they are set.
     pub values: Vec<String>,
     /// True if each is a multiple of the one before.
     pub geometric: bool,
@@ -108,9 +108,8 @@ struct FigureName {
 }
 
 impl Sweep {
-    /// The points of `ranges` laid over `layers`; `figure`, as SECTION/NAME of
-    /// [`Outcome::summary`], is what is drawn: the mean response time if nothing else is asked for.
-    /// The first parameter goes from left to right, the second from bottom to top.
+    /// The points of `ranges` laid over `layers`; `figure`, as SECTION/NAME of [`Outcome::summary`], is drawn: by
+    /// default the mean response time. The first parameter goes from left to right, the second from bottom to top.
     ///
     /// # Errors
     /// All of [`SweepError`].

@@ -6,7 +6,7 @@
 //! of the GEM paper (Table 4.1) to one part in two million, and reach 213 days in 64 bits.
 //!
 //! Overflow is a fault of the model and panics, in release builds too: a clock that wraps around
-//! would order events wrongly and say nothing.
+//! would order events wrongly without an error.
 
 use std::fmt;
 use std::iter::Sum;

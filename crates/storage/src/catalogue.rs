@@ -1,20 +1,20 @@
-//! The catalogue: which tables, journals and areas there are, and which pages each table and area has. It is in the
+//! The catalogue: the tables, journals and areas of a database, and the pages of each table and area. It is in the
 //! first pages of the store and is changed by transactions like any other bytes, in every way of running them. The
 //! functions that change it (`change`) return the bytes to store and log as [`Write`]s.
 //!
-//! | pages | what |
+//! | pages | content |
 //! | --- | --- |
 //! | 0 | the root: magic, version, allocated pages, number of definitions and of extents |
 //! | 1 to 8 | definitions, 128 bytes each: 256 tables, journals and areas |
 //! | 9 to 24 | extents, 32 bytes each: 2048 |
 //!
 //! A table's extents grow with it. Each new one has as many pages as the table has so far, between
-//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas grow likewise.
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`]. So a table of terabytes still has few. Areas grow likewise.
 //!
 //! A table can be dropped, renamed, or emptied at once (`free`). Its extents are then entries without an owner, which
 //! other tables take. Nothing is written into their pages. So their contents may be another table's, or this one's of
-//! before. Every table that was declared or emptied since extents were first free has a *life*, a number that no table
-//! had before, and its pages name it beside the table's number.
+//! before. A table that was declared or emptied since extents were first free has a *life*, a number that no table had
+//! before. Its pages name the life beside the table's number.
 //!
 //! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them. The entries of one
 //! table are in the order in which it got them.
@@ -46,8 +46,8 @@ pub const EXTENTS_MAX: usize = 2048;
 pub const EXTENT_PAGES_MIN: u64 = 16;
 /// Pages of an extent at most (1 GiB), unless more are asked for an area at once.
 pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
-/// The largest record of a table, in bytes: beside it a page has a word of 8 bytes that says which records
-/// are there, and one with the table's number.
+/// The largest record of a table, in bytes. Beside it a page has a word of 8 bytes that marks the present records, and
+/// one with the table's number.
 pub const RECORD_BYTES_MAX: usize = PAGE_SIZE - 16;
 /// Pages at or above this address cannot belong to a table: its index has 43 bits for one.
 pub const ADDRESS_END: u64 = 1 << 43;
@@ -58,9 +58,9 @@ const FIRST_DEFINITION_PAGE: u64 = 1;
 const FIRST_EXTENT_PAGE: u64 = 9;
 const MAGIC: [u8; 8] = *b"SdxTable";
 
-/// Of a database in which nothing was ever dropped or emptied.
+/// The version of a database in which nothing was ever dropped or emptied.
 const VERSION: u32 = 1;
-/// Of one that has what programs of before would misread.
+/// The version of one that programs of version 0.1 would misread.
 const VERSION_MAX: u32 = 2;
 const KIND_TABLE: u8 = 1;
 const KIND_JOURNAL: u8 = 2;
@@ -107,8 +107,8 @@ struct DefinitionBytes {
 struct ExtentBytes {
     /// The number of its table or area.
     of: u32,
-    /// 0 if that is a table: its pages name it too. All bits of the number inverted if it is an area:
-    /// nothing in its pages would tell if the number were damaged.
+    /// 0 if that is a table: its pages name it too. All bits of the number inverted if it is an area: nothing in its
+    /// pages would show damage of the number.
     check: u32,
     first_page: u64,
     pages: u64,
@@ -270,7 +270,7 @@ impl Catalogue {
     /// The place of the root.
     const ROOT: Address = Address(0);
 
-    /// Its version: 1, or 2 if it has what a program of version 0.1 would misread.
+    /// Its version: 1, or 2 if a program of version 0.1 would misread it.
     pub fn version(&self) -> u32 {
         if self.is_newer { VERSION_MAX } else { VERSION }
     }
@@ -317,7 +317,7 @@ impl Catalogue {
     /// not in the log.
     ///
     /// # Errors
-    /// [`CatalogueError::Damaged`], or that there is no memory for the pages.
+    /// [`CatalogueError::Damaged`], or an error if there is no memory for the pages.
     pub fn read(store: &mut PageStore) -> Result<Catalogue, CatalogueError> {
         if store.pages() == 0 {
             return Ok(Catalogue::default());
@@ -329,7 +329,7 @@ impl Catalogue {
         match Way::of(bytes) {
             Way::Empty => return Self::read_empty(store),
             Way::Tables if root.as_bytes().iter().all(|&byte| byte == 0) => {
-                return wrong("the root is empty, but what it should list is there");
+                return wrong("the root is empty, but its definitions or extents are not");
             }
             Way::Tables if root.magic != MAGIC => return wrong("the root's mark is not there"),
             Way::Tables => {}

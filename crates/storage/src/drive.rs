@@ -1,9 +1,9 @@
 //! The threads that do the work between a sealed group and its acknowledgement, and the checkpoints.
 //!
-//! That work is a `step()`: it does one piece of what there is to do, and says whether there was any.
-//! Either threads of the engine take steps, and sleep while none is to be taken. Or the callers of
-//! the database do, when they wait for something and when they are done, and the work is a function
-//! of the calls alone (I11). This is the only place where that is decided.
+//! That work is a `step()`: it does one piece of the waiting work, and returns true if there was any. Either threads
+//! of the engine take steps, and sleep while there are none. Or the callers of the database take them, when they wait
+//! for something and when they are done. The work is then a function of the calls alone (I11). This is the only place
+//! where that is decided.
 
 /// The threads that take the steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

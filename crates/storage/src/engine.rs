@@ -1,15 +1,15 @@
 //! The engine: everything below the execution stage, opened and put together.
 //!
-//! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, what is recorded. Behind every
-//! log works the same (`background`): the supply of segments, and the checkpoints. The appenders
-//! to the log differ:
+//! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, the records of it. The same
+//! parts work behind every log (`background`): the supply of segments, and the checkpoints. The appenders to the log
+//! differ:
 //! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]), and with
 //!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. The first waiting one writes for all, with its
-//!   [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
+//!   [`crate::log::LogLeader`]; an [`Election`] chooses the process that drives the work ([`Driver`]);
 //! - another host, whose groups are read from a store: [`Replica`].
 //!
-//! Others read what one of them writes, and do not take part: each is a [`Guest`].
+//! Others read the log of one of them, and do not take part: each is a [`Guest`].
 //!
 //! With a log in a store, too ([`RemoteLog`]), the directory and the store are made one first (`claiming`).
 
@@ -79,7 +79,7 @@ use std::sync::Arc;
 /// The advisory lock's file.
 pub const LOCK_FILE: &str = "LOCK";
 
-/// An opened storage: what the execution stage gets.
+/// An opened storage, for the execution stage.
 #[derive(Debug)]
 pub struct Opened {
     /// The rest of the pipeline.
@@ -149,7 +149,7 @@ impl Engine {
         } = ready;
         options.kept = None;
         if let Some((_, claimed)) = &claimed {
-            // Recovery has made stable what was compared.
+            // Recovery has made the compared log stable.
             claimed.known.write(&*disk)?;
         }
         let lock = places.with(lock);
@@ -277,7 +277,7 @@ impl Engine {
         std::mem::forget((self.commit.clone(), self.background.clone()));
     }
 
-    /// The database is about to be closed: a store that gives no answer is waited for no longer than its patience says
+    /// The database is about to be closed: a store that gives no answer is waited for no longer than its patience
     /// ([`RemoteLog::patience`]).
     pub fn begin_to_close(&self) {
         if let Some(remote) = &self.remote {
@@ -301,9 +301,9 @@ impl Engine {
         }
     }
 
-    /// Stops the threads; what was not made durable before is not. On one of them it does not wait for
-    /// their end, but has a thread of its own do that, which then gives the database's lock back. In a
-    /// forked child it does nothing.
+    /// Stops the threads; earlier work that was not made durable stays so. On one of them it does not wait for their
+    /// end, but has another thread do that, which then releases the database's lock. In a forked child it does
+    /// nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;

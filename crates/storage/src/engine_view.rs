@@ -1,5 +1,5 @@
-//! The view of an engine for its users: its log, its checkpoints, its disk. It outlives the engine, and
-//! tells of it as it ended.
+//! The view of an engine for its users: its log, its checkpoints, its disk. It outlives the engine, and then shows its
+//! last state.
 
 use crate::checkpoint::CheckpointStage;
 use crate::disk::Disk;

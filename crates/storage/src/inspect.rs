@@ -64,8 +64,7 @@ pub struct ChunkListing {
     pub file_number: u64,
     /// The start of the chunk, in bytes.
     pub offset: u64,
-    /// The chunk, or why there is none; a file's list ends with the first that is not
-    /// [`ChunkState::Valid`].
+    /// The chunk, or the reason why it is none; a file's list ends with the first that is not [`ChunkState::Valid`].
     pub state: ChunkState,
 }
 

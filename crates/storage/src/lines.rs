@@ -11,7 +11,7 @@ use crate::disk::{Access, Create, Disk, DiskError};
 use sardonyx_base::crc32c;
 use std::fmt::Write;
 
-/// Bytes that are not what was written.
+/// Bytes that differ from every written text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}")]
 pub struct Misread {
@@ -34,7 +34,7 @@ pub fn seal(mut text: String) -> String {
     text
 }
 
-/// At most so many bytes of a file that is there.
+/// Reads at most so many bytes of an existing file.
 pub(crate) fn read(disk: &dyn Disk, name: &str, bytes_max: usize) -> Result<Vec<u8>, DiskError> {
     let file = disk.open(name, Access::Buffered, Create::No)?;
     let length = usize::try_from(file.len()?).unwrap_or(usize::MAX);
@@ -203,7 +203,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The error of a text that says the right things in the wrong bytes.
+    /// The error of a text with the right content in other bytes.
     fn first_difference(mut self, expected: &str) -> Misread {
         (self.line, self.offset) = (1, 0);
         for line in expected.lines() {

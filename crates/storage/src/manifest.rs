@@ -1,9 +1,8 @@
-//! The manifest: what must be known of a database before anything else of it can be read.
+//! The manifest: the facts of a database that are needed before anything else of it can be read.
 //!
-//! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
-//! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
-//! only accepted if it is byte for byte what would be written for the same content, so damage of any
-//! byte is noticed. On a full disk [`crate::reserve`] gives it room.
+//! A small text file for people, replaced whole by an atomic rename. So a crash at any step leaves the old one or the
+//! new one. Its last line is a CRC-32C of the lines before. A manifest is only accepted if it is byte for byte the
+//! text for its content, so damage of any byte is noticed. On a full disk [`crate::reserve`] gives it room.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -85,20 +84,20 @@ pub struct Compacted {
     pub segment: Option<u64>,
 }
 
-/// Why there is no manifest to go by.
+/// The reason why there is no valid manifest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
     /// The disk failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// There is none.
+    /// It does not exist.
     #[error("{file} is missing: this is not a database, or its creation was interrupted")]
     Absent {
         /// The file that should be there.
         file: String,
     },
-    /// Its bytes are not what was written.
+    /// Its bytes are not the written ones.
     #[error(
         "{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}"
     )]

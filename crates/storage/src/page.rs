@@ -23,8 +23,8 @@ pub fn holds_anything(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub u64);
 
-/// The address of a byte in the store: page number times [`PAGE_SIZE`] plus the offset in the page.
-/// It means the same in every process and after every restart; it is what redo records carry.
+/// The address of a byte in the store: page number times [`PAGE_SIZE`] plus the offset in the page. It means the same
+/// in every process and after every restart; redo records have it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address(pub u64);
 

@@ -3,21 +3,21 @@
 //! Every way of running transactions appends in the same steps, and this is their only order:
 //!
 //! ```text
-//!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       nobody waits for what was appended
+//!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       without a waiter
 //!                                      ├ hand_on    it is written as soon as the disk is free
 //!                                      └ force      it is written now, and waited for
 //! ```
 //!
-//! A thread that releases the pen, in any way, ensures that no group is left that another thread wanted to write and
-//! could not, because the pen was taken.
+//! Another thread may have wanted to write a group and could not, because the pen was taken. A thread that releases
+//! the pen, in any way, ensures that no such group is left.
 //!
-//! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without
-//! asking those who append. Beside it, under the same lock, a pen has the state of an *appender*, the code
-//! that runs transactions in one way: its pages, its tables. Several pens of one log take turns.
+//! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without asking the
+//! appending threads. Beside it, under the same lock, a pen has the state of an *appender*, the code that runs
+//! transactions in one way: its pages, its tables. Several pens of one log take turns.
 //!
 //! Invariants: I8 (serial): the holder is alone with the appender's state. I7: if the holder's own code panics, the
-//! state of its work is unknown, and the log is poisoned. I14: ends of transactions are admitted where work is not any
-//! more.
+//! state of its work is unknown, and the log is poisoned. I14: ends of transactions are admitted when work no longer
+//! is.
 
 mod appending;
 mod held;
@@ -41,7 +41,7 @@ use std::cell::UnsafeCell;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A thread steps aside after this time for what is known to take long.
+/// A thread steps aside after this time for work that is known to take long.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// It steps aside after this time for anything else. On few processors, a thread that has the pen may wait for one for
 /// milliseconds, and stepping aside for that costs more than it gives.
@@ -178,10 +178,10 @@ impl<A> Pen<A> {
         checkpoint_step(&self.log, &self.checkpoint);
     }
 
-    /// Makes everything durable that has been appended, whatever the policy of groups.
+    /// Makes everything durable that has been appended, under any policy of groups.
     ///
     /// # Errors
-    /// As [`Pen::take`]; what poisoned the log.
+    /// As [`Pen::take`]; the error that poisoned the log.
     pub fn flush(&self) -> Result<(), LogError> {
         let group = self.take()?.close_group();
         self.wait(group)
@@ -197,7 +197,7 @@ impl<A> Pen<A> {
     }
 }
 
-/// Without threads of the engine's, those who append and wait take the steps of the checkpoint, too.
+/// Without threads of the engine's own, appending and waiting callers take the steps of the checkpoint, too.
 #[inline]
 fn checkpoint_step(log: &LogWriter, checkpoint: &CheckpointStage) {
     if !log.drive().has_threads() {

@@ -13,8 +13,8 @@ use sardonyx_base::events;
 /// The reserve's file.
 pub const RESERVE_FILE: &str = "RESERVE";
 
-/// Its length in bytes: some blocks of file systems with large ones, for a manifest and what the
-/// file system itself keeps of it.
+/// Its length in bytes: some blocks of file systems with large ones, for a manifest and the file system's own metadata
+/// of it.
 pub const RESERVE_BYTES: u64 = 256 << 10;
 
 const _: () = assert!(RESERVE_BYTES.is_multiple_of(DIRECT_ALIGNMENT as u64));

@@ -2,15 +2,15 @@
 //! no address ever moves.
 //!
 //! Address space is reserved without any right to touch it. Growing gives the right, a huge page's worth at a time,
-//! and the operating system adds zeroed memory at the first touch. If a process may not have as much address space as
-//! the store may have bytes (`ulimit -v`), only the used part is reserved, at a place with free addresses behind it.
-//! The reservation then grows with the store.
+//! and the operating system adds zeroed memory at the first touch. A process may have less address space (`ulimit -v`)
+//! than the store may have bytes. Then only the used part is reserved, at a place with free addresses behind it. The
+//! reservation then grows with the store.
 //!
 //! A [`PageSnapshot`] reads the pages as they were when it was taken, from any thread, while
 //! [`PageStore::write`] changes them: see `frozen` and `versions`.
 //!
-//! All `unsafe` for it is here. The invariant: the range `[base, base + reserved)` is mapped and belongs to this
-//! store and its snapshots alone until they are dropped, and `[base, base + committed)` is readable and writable.
+//! All `unsafe` for it is here. The invariant: until they are dropped, the range `[base, base + reserved)` is mapped
+//! and belongs to this store and its snapshots alone. The range `[base, base + committed)` is readable and writable.
 
 mod ahead;
 mod frozen;
@@ -82,14 +82,14 @@ pub struct PageStore {
     ahead: Option<Ahead>,
 }
 
-/// Why the store cannot be made or grown.
+/// The reason why the store cannot be made or grown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused to reserve or to commit memory.
     #[error(
         "cannot {operation} {bytes} bytes of memory for pages: {source}; let the process have more (its limit on \
-         address space is `ulimit -v`), or set `memory_bytes_max` to what it may use"
+         address space is `ulimit -v`), or set `memory_bytes_max` to its allowance"
     )]
     Memory {
         /// `reserve` or `commit`.
@@ -103,7 +103,7 @@ pub enum StoreError {
     /// The process may not have more address space, which is less than the store's limit.
     #[error(
         "the page store cannot grow from {reserved_bytes} to {asked_bytes} bytes: {source}; raise the \
-         limit of the process on address space (`ulimit -v`), or set `memory_bytes_max` to what it may use"
+         limit of the process on address space (`ulimit -v`), or set `memory_bytes_max` to its allowance"
     )]
     AddressSpace {
         /// Bytes that the store would need.
@@ -187,9 +187,9 @@ impl PageStore {
         self.small_pages = true;
     }
 
-    /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages behind
-    /// those that are being filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be
-    /// started, pages get their memory at their first touch.
+    /// Starts a thread, for as long as the store lives. It backs pages with memory ahead of those that are being
+    /// filled, 2 MiB at a time. It does not if memory is to follow use. If no thread can be started, pages get their
+    /// memory at their first touch.
     pub fn start_backing_ahead(&mut self) {
         if !self.sparse {
             self.ahead = Ahead::start(self.mapping.clone()).ok();
@@ -267,8 +267,8 @@ impl PageStore {
     }
 
     /// The place of the first byte, for a caller that arranges by locks which thread may touch which page, instead of
-    /// by borrowing the store. The pointer is good for all pages that there are and will be, as long as the store
-    /// lives; growing does not move it.
+    /// by borrowing the store. The pointer is good for all present and later pages, as long as the store lives;
+    /// growing does not move it.
     ///
     /// A caller that changes pages so, and takes snapshots, arranges two more things by locks. A page is not read in
     /// a snapshot that has no copy of it ([`PageSnapshot::has_copy`]) while it is changed. And it is
@@ -387,7 +387,7 @@ impl PageStore {
     /// All bytes of all pages, to change.
     ///
     /// # Panics
-    /// If there are snapshots: what they read is changed by [`PageStore::write`].
+    /// If there are snapshots: [`PageStore::write`] changes the pages that they read.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         if let Some(versions) = &self.versions {

@@ -1,14 +1,13 @@
-//! The threads of an open database: all are started here, and what happens when one of them dies is
-//! said once.
+//! The threads of an open database: all are started here, and the death of one of them is reported once.
 //!
 //! A thread of the engine that panics leaves its work half done, and others would wait for it for ever. These are
 //! clients for their tickets, stages for their queues, the close for the thread. So the code that opened the database
 //! gets its death as a [`LogError::ThreadDied`]: the log is poisoned with it, and every waiting thread is woken (I7).
 //! Threads are never ended otherwise than by returning, so joining one of them always comes back.
 //!
-//! Code of the program's runs on these threads: closures, procedures, wakers, and the drop of what it gave or got. It
-//! may hold the database's last handle. Closing it there would wait for the thread that closes. So the closing code
-//! asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
+//! The program's code runs on these threads: closures, procedures, wakers, and the drop of its values. It may hold the
+//! database's last handle. Closing it there would wait for the thread that closes. So the closing code asks
+//! [`Supervisor::end`] to do it, which takes a thread of its own for that.
 
 use crate::log::LogError;
 use sardonyx_base::events;
@@ -64,7 +63,7 @@ impl Supervisor {
         Self::numbered(SupervisorNumber::next(), died)
     }
 
-    /// As [`Supervisor::new`], of a number that others know already.
+    /// As [`Supervisor::new`], with a number that others know already.
     pub fn numbered(
         number: SupervisorNumber,
         died: impl Fn(LogError) + Send + Sync + 'static,
@@ -144,9 +143,8 @@ impl Supervisor {
         self.number.is_own_thread()
     }
 
-    /// Ends something that waits for this supervisor's threads: here, and returns what came of it; or on
-    /// a thread of its own, if `elsewhere`, and returns nothing. To be asked for on a thread that would
-    /// wait for itself.
+    /// Ends something that waits for this supervisor's threads: here, and returns its result; or on a thread of its
+    /// own, if `elsewhere`, and returns nothing. The latter is for a thread that would wait for itself.
     pub fn end<T: Send + 'static, R>(
         self: &Arc<Self>,
         ended: T,
@@ -181,7 +179,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// None yet.
+    /// A set without threads.
     pub fn new(supervisor: Arc<Supervisor>) -> Threads {
         Threads {
             supervisor,

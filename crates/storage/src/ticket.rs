@@ -1,17 +1,17 @@
 //! "Is it durable?", asked of any log, and the claim that asks it.
 //!
-//! Every log numbers what is appended to it: the log of one process by groups, the log of a shared
-//! segment by bytes of its ring. Everything up to a position is durable, or nothing after it is (I1). So
-//! a transaction keeps only a position, by which it can ask, wait, or be woken.
+//! Every log numbers its appended entries: the log of one process by groups, the log of a shared segment by bytes of
+//! its ring. Everything up to a position is durable, or nothing after it is (I1). So a transaction keeps only a
+//! position, by which it can ask, wait, or be woken.
 
 use crate::log::LogError;
 use crate::log::writer::LogWriter;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// A log that says when what was appended to it is on stable storage.
+/// A log that reports when its appended entries are on stable storage.
 pub trait DurableLog: Send + Sync {
-    /// Why that will never be known.
+    /// The reason why that will never be known.
     type Error;
 
     /// True if everything up to this position is on stable storage.
@@ -67,8 +67,8 @@ impl DurableLog for LogWriter {
         if self.drive().has_threads() {
             return self.poll(group, waker);
         }
-        // No other thread would write it. Once more after the waker is registered: the pen's holder
-        // wakes it when letting go.
+        // No other thread would write it. Once more after the waker is registered: the pen's holder wakes it when it
+        // releases the pen.
         loop {
             while !LogWriter::is_durable(self, group) && self.step() {}
             let outcome = self.poll(group, waker);
@@ -84,7 +84,7 @@ impl DurableLog for LogWriter {
 #[derive(Debug)]
 pub struct Claim<L> {
     log: Arc<L>,
-    /// Nothing was appended if there is none.
+    /// None if nothing was appended.
     position: Option<u64>,
 }
 

@@ -87,7 +87,7 @@ pub fn verify(
 
 /// [`verify`], with a check of the pages' contents by a caller that knows them. `look` is called with the
 /// recovered pages, if they could be recovered, and returns its findings. The recovery is a dry run,
-/// whatever the options say; with [`RecoveryOptions::beside_writer`] the lock need not be held.
+/// in every case; with [`RecoveryOptions::beside_writer`] the lock need not be held.
 ///
 /// # Errors
 /// As [`verify`].

@@ -1,6 +1,6 @@
-//! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight →
-//! acknowledged in order, with the feed to a consumer, the buffer pool, the room for more log, and
-//! a log that is poisoned meanwhile (I1, I7, I10). A lost wake-up shows as a deadlock.
+//! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight → acknowledged in order.
+//! With them are the feed to a consumer, the buffer pool, the room for more log, and a poisoned log (I1, I7, I10). A
+//! lost wake-up shows as a deadlock.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-storage --test shuttle_hand_over
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 const LAYOUT: LogLayout = LogLayout::new(5, 32 << 10);
 
-/// What every way of running transactions has: the pen, with a count of transactions under it.
+/// The parts that every way of running transactions has: the pen, with a count of transactions under it.
 struct Stage {
     pen: Pen<u64>,
     commit: Arc<LogWriter>,
@@ -41,7 +41,7 @@ struct Stage {
     is_synced_behind: bool,
 }
 
-/// How a transaction's thread lets go of the pen.
+/// The way in which a transaction's thread releases the pen.
 #[derive(Clone, Copy)]
 enum Parting {
     PutAway,
@@ -55,13 +55,13 @@ struct Scenario {
     buffers: usize,
     drive: Drive,
     segments_max: u64,
-    /// Segments that are there from the beginning.
+    /// Segments that exist from the beginning.
     prepared: u64,
     faults: Faults,
     remote: Remote,
 }
 
-/// Whether there is a copy of the log elsewhere.
+/// The kind of copy of the log elsewhere.
 #[derive(Clone, Copy, PartialEq)]
 enum Remote {
     None,
@@ -110,7 +110,7 @@ impl RemoteCopy for Copy {
     }
 }
 
-/// The log's consumer frees what it has seen, asked or not.
+/// The log's consumer frees the groups that it has seen, asked or not.
 struct Consumer;
 
 impl FreesLog for Consumer {
@@ -151,8 +151,8 @@ impl Stage {
         })
     }
 
-    /// Runs one transaction of so many records, and lets go of the pen. Returns its group, which is durable
-    /// if it was forced.
+    /// Runs one transaction of so many records, and releases the pen. Returns its group, which is durable if it was
+    /// forced.
     fn execute(&self, records: usize, parting: Parting) -> Result<u64, LogError> {
         let mut held = self.pen.take()?;
         held.appending().admit(Admission::Whole)?;
@@ -172,8 +172,8 @@ impl Stage {
         Ok(group)
     }
 
-    /// One transaction, and the wait for it. When it is told durable, its group and all earlier
-    /// ones must be in the log (I1).
+    /// One transaction, and the wait for it. When it is reported durable, its group and all earlier ones must be in
+    /// the log (I1).
     fn commit_one(&self, parting: Parting) -> Result<(), LogError> {
         let group = self.execute(0, parting)?;
         self.pen.wait(group)?;
@@ -206,7 +206,7 @@ impl Stage {
         reader.position().group - 1
     }
 
-    /// The log's consumer: takes what comes in order, and frees the log behind it.
+    /// The log's consumer: takes groups in order, and frees the log behind them.
     fn consume(&self) -> u64 {
         let (mut groups, mut next) = (VecDeque::new(), 1);
         loop {
@@ -287,7 +287,7 @@ impl Stage {
         let durable = self.commit.durable().group - 1;
         let consumed = consumer.join().expect("the consumer ends well");
         match self.commit.is_poisoned() && scenario.remote == Remote::Behind {
-            // What is not known to be stable here.
+            // Groups are consumed that are known to be stable here.
             true => assert!(consumed <= durable),
             false => assert_eq!(consumed, durable),
         }

@@ -1,7 +1,6 @@
-//! Models of the log that several processes share: leaders that write for all and wait for room, the driver
-//! that prepares segments, follows the log and takes checkpoints, and its hand-over to another process.
-//! Shuttle runs the processes, as threads, under thousands of schedules. There is no time in it, so that
-//! whoever sleeps must be woken by a change.
+//! Models of the log that several processes share. Leaders write for all and wait for room. The driver prepares
+//! segments, follows the log and takes checkpoints, and is handed over to another process. Shuttle runs the processes,
+//! as threads, under thousands of schedules. There is no time in it, so that every sleeper must be woken by a change.
 
 #![cfg(shuttle)]
 
@@ -48,7 +47,7 @@ fn options() -> StorageOptions {
     }
 }
 
-/// What the processes share.
+/// The state that the processes share.
 struct Memory {
     disk: SimulatedDisk,
     manifest: Manifest,
@@ -115,7 +114,7 @@ impl Memory {
                 Some(last) => return last.next_position().transactions,
                 // A checkpoint has all of it, so it was freed.
                 None if self.state.complete_from() >= end.group => return end.transactions,
-                // The driver frees, and then says so. If that is not why, the model's steps run out here.
+                // The driver frees, and then publishes it. If that is not the cause, the model's steps run out here.
                 None => shuttle::thread::yield_now(),
             }
         }
@@ -170,7 +169,7 @@ fn explore(first_driver_steps: usize) {
         let (driver, driven) = (first.driver, memory.clone());
         processes.push(thread::spawn(move || {
             driven.drive(Some(driver), first_driver_steps);
-            // The next one: what the first did not do is found as it left it.
+            // The next one: it finds the unfinished work of the first.
             driven.drive(None, usize::MAX);
         }));
         for process in processes {

@@ -1,5 +1,5 @@
-//! Models of a snapshot's readers, of the writer that keeps pages for them and ends them at its bound, and of
-//! the drop of handles, under Shuttle's schedules: run with `RUSTFLAGS="--cfg shuttle"`.
+//! Models of snapshots under Shuttle's schedules: their readers, the writer that keeps pages for them and ends them at
+//! its bound, and the drop of handles. Run with `RUSTFLAGS="--cfg shuttle"`.
 #![cfg(shuttle)]
 
 use sardonyx_base::sync::thread;
@@ -23,7 +23,7 @@ fn at(page: u64) -> Address {
     Address(page * PAGE_SIZE as u64)
 }
 
-/// Writes a number to two words of a page, in two writes: nobody may see them differ.
+/// Writes a number to two words of a page, in two writes: no reader may see them differ.
 fn change(store: &mut PageStore, page: u64, n: u64) {
     store.write(at(page), &n.to_le_bytes());
     store.write(Address(at(page).0 + 8), &n.to_le_bytes());
@@ -60,7 +60,7 @@ fn shuttle_what_was_frozen_is_read() {
         change(&mut store, 0, 3);
         reader.join().unwrap();
         other.join().unwrap();
-        // Nobody is left: the plain way.
+        // No snapshot is left: the plain way.
         change(&mut store, 0, 4);
         assert_eq!(store.bytes_mut()[0], 4);
     });

@@ -1,6 +1,6 @@
-//! Ordered indexes: how long a table with an ordered primary key and a secondary index takes to open, and how many
-//! rows a second are found by key, in random order, and met by ranges: on live pages and in a snapshot, by one thread.
-//! Arguments: records (default 1,000,000) and threads of opening (default 2).
+//! Ordered indexes of a table with an ordered primary key and a secondary index. Measures the time of opening, and the
+//! rows a second that are found by key, in random order, and read by ranges. Reads are of live pages and of a
+//! snapshot, by one thread. Arguments: records (default 1,000,000) and threads of opening (default 2).
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example ordered`.
 

@@ -1,5 +1,5 @@
-//! How long it takes to rebuild the index and the free list of a table from its pages: prints the
-//! best of five times. Arguments: records (default 1,000,000) and threads (default 2).
+//! The time to rebuild the index and the free list of a table from its pages: prints the best of five times.
+//! Arguments: records (default 1,000,000) and threads (default 2).
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example rebuild`.
 

@@ -1,5 +1,5 @@
-//! How much of a table's pages is live when texts of many lengths come, change and go: the measured side of
-//! the bounds in `docs/format.md`.
+//! The live share of a table's pages while texts of many lengths are inserted, changed and deleted. It measures the
+//! bounds in `docs/format.md`.
 //!
 //! `cargo run --release -p sardonyx-table --example value_space`
 

@@ -1,4 +1,4 @@
-//! Where the rows of a table stand, in the order of the addresses.
+//! The places of a table's rows, in the order of the addresses.
 
 use crate::table::{Slot, TableState, page_bytes};
 use sardonyx_rows::layout::PageLayout;
@@ -21,7 +21,7 @@ pub(crate) struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    /// Of all rows of a table.
+    /// The addresses of all rows of a table.
     pub fn new(state: &'a TableState, bytes: &'a [u8]) -> Self {
         Addresses {
             state,

@@ -1,16 +1,15 @@
 //! Building the index of a whole table at once, on several threads.
 //!
-//! The number of records is known (the bitmaps have been counted), so the shards get their final
-//! size first and nothing ever moves. The threads share all shards: an entry is put into an empty
-//! place by compare-and-swap, which hardly ever fails, as two threads rarely want one place at one
-//! time. So every record is read once, by one thread, and no thread waits.
+//! The number of records is known (the bitmaps have been counted), so the shards get their final size first and
+//! nothing ever moves. The threads share all shards. An entry is put into an empty place by compare-and-swap, which
+//! hardly ever fails, as two threads rarely want one place at one time. So every record is read once, by one thread,
+//! and no thread waits.
 //!
-//! What takes the time is waiting for memory, thrice for each record: its bitmap, its key, its place
-//! in the index. Records are therefore taken in batches, whose keys and then places are asked for
-//! before the first of them is used.
+//! Waiting for memory takes most of the time, thrice for each record: its bitmap, its key, its place in the index.
+//! Records are therefore taken in batches, whose keys and then places are prefetched before the first of them is used.
 //!
-//! Entries are never removed meanwhile. So of two records with one key the later one meets the
-//! earlier one's entry on its way to an empty place: damaged pages are noticed.
+//! Entries are never removed meanwhile. So of two records with one key the later one meets the earlier one's entry on
+//! its way to an empty place: damaged pages are noticed.
 
 use crate::index::{
     HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
@@ -32,7 +31,7 @@ const PAGES_PER_TURN: u64 = 64;
 /// A thread costs more than indexing the records of fewer pages than these.
 const PAGES_PER_WORKER_MIN: u64 = 128;
 
-/// Why an index cannot be built.
+/// The reason why an index cannot be built.
 #[derive(Debug)]
 pub(crate) enum BuildError {
     /// Two records have one key; the second one's address.
@@ -46,7 +45,7 @@ impl From<StoreError> for BuildError {
     }
 }
 
-/// Why a table could not be built in shards of one size.
+/// The reason why a table could not be built in shards of one size.
 enum Stop {
     Second(Address),
     /// More keys than places in a shard: the hashes are not evenly spread.
@@ -62,7 +61,7 @@ pub(crate) fn build_index(
     workers: usize,
 ) -> Result<HashIndex, BuildError> {
     if store.pages_mut().has_snapshots() {
-        // Of one table while others are read: what the threads store at once would not be kept for their readers.
+        // If one table is built while others are read, the threads' stores would not be kept for their readers.
         return build_one_by_one(bytes, state, store);
     }
     let turns = turns(state);
@@ -77,7 +76,7 @@ pub(crate) fn build_index(
         .map(|_| store.allocate_zeroed(in_shard * 8))
         .collect::<Result<_, _>>()?;
     let depth = shards.trailing_zeros();
-    // There are no snapshots, as said above.
+    // There are no snapshots (see above).
     let words = <[AtomicU64]>::mut_from_bytes(store.pages_mut().bytes_mut())
         .expect("pages are aligned and full of words");
     let words = &*words;
@@ -160,7 +159,7 @@ struct Builder<'a> {
     state: &'a TableState,
     turns: Vec<Range<u64>>,
     next_turn: AtomicUsize,
-    /// Set by whoever fails, so that the others need not go on.
+    /// Set by a thread that fails, so that the others stop.
     stopped: AtomicBool,
     shards: Vec<&'a [AtomicU64]>,
     depth: u32,
@@ -234,7 +233,7 @@ impl Builder<'_> {
             let place = &shard[(hash as usize).wrapping_add(step) & mask];
             let mut found = place.load(Ordering::Relaxed);
             if found == 0 {
-                // The pages do not change, so an entry is all that the threads tell each other.
+                // The pages do not change, so the threads exchange only entries.
                 match place.compare_exchange(0, stored, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return Ok(()),
                     Err(other) => found = other,
@@ -275,7 +274,7 @@ impl Batch {
         self.len == BATCH
     }
 
-    /// What is in it; it is empty afterwards.
+    /// Takes all addresses; the batch is empty afterwards.
     fn take(&mut self) -> &[Address] {
         &self.addresses[..std::mem::take(&mut self.len)]
     }

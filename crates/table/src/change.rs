@@ -1,10 +1,10 @@
 //! Changing the columns of a table in a transaction: its schema changes with the data, is redone, undone and recovered
 //! with it.
 //!
-//! Adding a column touches no row. The pages that are there stay of their shape, and their rows read the default; new
-//! rows, and those that are changed in the new column, stand in pages of the new shape
-//! (`Transaction::move_row`). Dropping and renaming change the schema only. Widening rewrites the table's rows, in one
-//! transaction, so its size is bounded by what a transaction may log.
+//! Adding a column touches no row. Existing pages keep their shape, and their rows read the default. New rows, and
+//! rows that are changed in the new column, are in pages of the new shape (`Transaction::move_row`). Dropping and
+//! renaming change the schema only. Widening rewrites the table's rows, in one transaction, so its size is bounded by
+//! the limit of a transaction's log.
 
 use crate::table::{Slot, page_bytes, shape_of};
 use crate::transaction::Transaction;
@@ -14,11 +14,11 @@ use sardonyx_rows::schema::{Column, Schema, SchemaError, Type, Value};
 use sardonyx_rows::{DefineRows, ReadRow, TableError, check_name};
 
 impl Transaction<'_> {
-    /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
+    /// Adds a column to a table, at once, however many rows it has: existing rows have the default, or are null.
     ///
-    /// Programs that do not know the column go on: plain records (`record!`) are what all rows begin with, structs with
-    /// `#[derive(Record)]` go by the columns' names. What they insert has the default, and what they change keeps the
-    /// value that it has. A plain record cannot have the column itself, since rows that are there do not.
+    /// Programs that do not know the column still work: every row begins with the plain record (`record!`), and
+    /// structs with `#[derive(Record)]` find columns by name. Rows that they insert have the default, and rows that
+    /// they change keep the column's value. A plain record cannot have the column itself, since existing rows do not.
     ///
     /// ```
     /// # use sardonyx_table::Transaction;
@@ -34,9 +34,9 @@ impl Transaction<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, there is a column of this name, or it has neither a default of its
-    /// type nor is nullable; [`Error::Limit`] if the row would be too long, or the table has had too many shapes. Nothing
-    /// has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the column is neither nullable nor has a
+    /// default of its type; [`Error::Limit`] if the row would be too long, or the table has had too many shapes.
+    /// Nothing has changed then.
     pub fn add_column(
         &mut self,
         table: &str,
@@ -48,7 +48,7 @@ impl Transaction<'_> {
         DefineRows::add_column(self, table, name, kind, nullable, default)
     }
 
-    /// Drops a column. Its bytes in the rows stay, and are read by nobody.
+    /// Drops a column. Its bytes stay in the rows, and are never read.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
@@ -70,9 +70,9 @@ impl Transaction<'_> {
     /// rewritten.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table or column, the type is not wider, or an index, a reference or a
-    /// condition names the column; [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing
-    /// has changed then.
+    /// [`Error::Refused`] if there is no such table or column, or the type is not wider; [`Error::Refused`] if an
+    /// index, a reference or a condition names the column; [`Error::Limit`] if a transaction cannot rewrite so many
+    /// rows. Nothing has changed then.
     pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
         self.whole(|tx| {
             let mut from = 0;
@@ -108,8 +108,8 @@ impl Transaction<'_> {
         })
     }
 
-    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows as they
-    /// stand. (References are found by indexes.)
+    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows' bytes.
+    /// (References are found by indexes.)
     pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
         let schema = self.row_table(number)?.0;
         let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
@@ -161,7 +161,7 @@ impl Transaction<'_> {
             let mut change = RowWriter::new(column + 1);
             // Nulls are set, too, so that the row moves.
             change.set(column, value.as_ref());
-            // The rows are what they were.
+            // The rows do not change their values.
             self.space.keeping.is_paused = true;
             let updated = self.update_row_at(number, address, &change);
             self.space.keeping.is_paused = false;
@@ -205,7 +205,7 @@ impl DefineRows for Transaction<'_> {
     }
 
     fn generate_in_old_rows(&mut self, table: u16, column: usize) -> Result<(), Error> {
-        // Whatever is set of a generated column, it gets its value.
+        // A generated column gets its own value, not the one set here.
         self.set_in_old_rows(table, column, |_| Ok(Value::Null))
     }
 }

@@ -1,7 +1,7 @@
-//! The rows of a table that are not what they were in a snapshot: of what is there now, or of a later snapshot.
+//! The rows of a table that have changed since a snapshot, up to now or to a later snapshot.
 //!
-//! Pages that did not change since the snapshot are not looked at. Invariant for that: whatever changes a row, also values
-//! outside of it alone, changes its page.
+//! Pages that did not change since the snapshot are skipped. That relies on an invariant: every change of a row, even
+//! of values outside of it alone, changes its page.
 
 use crate::snapshot::SpaceSnapshot;
 use crate::space::View;
@@ -56,12 +56,12 @@ where
 }
 
 impl SpaceSnapshot {
-    /// Calls `each` with every row of a table that may not be what it was, as it was and as it is now. The table
-    /// has the same columns.
+    /// Calls `each` with every row of a table that may have changed, as it was and as it is now. The table has the
+    /// same columns.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::Conflict`] if all rows were replaced at once; that there is no such table, or that
-    /// the snapshot was ended.
+    /// The error that `each` returns; [`TableError::Conflict`] if all rows were replaced at once; an error if there is
+    /// no such table, or the snapshot was ended.
     pub fn changed_rows<E: From<TableError>>(
         &self,
         table: u16,
@@ -160,7 +160,7 @@ impl SpaceSnapshot {
             if looked_at + count / PAGES_OF_ROW > most {
                 return Ok(false);
             }
-            // The pages of before are the first ones.
+            // The earlier pages are the first ones.
             let was_there = pages_before.next_if_eq(&page).is_some();
             let page = PageId(page);
             if was_there && self.rows.is_as_live(page) {

@@ -1,16 +1,18 @@
-//! Changes of rows as they are kept: rows of a journal that no definition has, in the commit group of the transaction that
-//! made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps journals.
+//! Kept changes of rows: rows of a journal without a definition, in the commit group of the transaction
+//! that made them. So they are durable with it, in commit order, archived, and kept as long as the database keeps
+//! journals.
 //!
-//! A change has the row before and after, each as bytes of its own ([`RowFormat`]), and the *generation* that they are of:
-//! a number made of the table's number, its name and its schema. The description of a generation is a row of the same
-//! journal, put there before the first change that needs it, again after some [`DESCRIBED_BYTES`], and after each opening.
-//! So whoever begins to read in the middle finds it near, whatever became of the table since, and needs no page.
+//! A change has the row before and after, each as bytes of its own ([`RowFormat`]), and the *generation* of the table:
+//! a number computed from the table's number, its name and its schema. The description of a generation is a row of the
+//! same journal. It is written before the first change that needs it, again after some [`DESCRIBED_BYTES`], and after
+//! each opening. So a reader that begins in the middle finds it near, even if the table changed since, and needs no
+//! page.
 //!
 //! ```text
 //! described(7) inserted(7) updated(7) | inserted(7) ... ALTER TABLE: described(9) updated(9) ... described(9) ...
 //! ```
 //!
-//! What is longer than a journal's row is in pieces, one behind the other.
+//! Content that is longer than a journal's row is in pieces, one behind the other.
 
 use sardonyx_base::bytes::{u32_at, u64_at};
 use sardonyx_base::hash::Fnv1a;
@@ -35,7 +37,7 @@ const LAST: u8 = 2;
 /// The most bytes of content of a piece.
 const PIECE_BYTES: usize = RECORD_BYTES_MAX - HEAD_BYTES;
 
-/// What became of a row, or of all rows of a table.
+/// The kind of a change: of a row, or of all rows of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ChangeKind {
     /// It is new.
@@ -44,13 +46,13 @@ pub enum ChangeKind {
     Updated,
     /// It is not there any more.
     Deleted,
-    /// No row of the table is there any more.
+    /// All rows of the table were deleted.
     Truncated,
     /// The table is not there any more.
     Dropped,
 }
 
-/// What a piece is of: a kind of change, or the description of a generation.
+/// The kind of a piece that describes a generation; the other pieces have a kind of change.
 const DESCRIPTION: u8 = 0;
 
 impl ChangeKind {
@@ -62,7 +64,7 @@ impl ChangeKind {
         ChangeKind::Dropped,
     ];
 
-    /// Its word, as it is printed.
+    /// Its printed word.
     pub fn word(self) -> &'static str {
         match self {
             ChangeKind::Inserted => "insert",
@@ -83,17 +85,17 @@ impl ChangeKind {
     }
 }
 
-/// Why what stands in the journal of changes is none.
+/// The error of an invalid row in the journal of changes.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the change at position {position} {reason}")]
 pub struct ChangeError {
-    /// Where.
+    /// The place in the journal.
     pub position: JournalPosition,
-    /// What is wrong.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// What the rows of a table are, of whose changes there are some.
+/// The description of a table whose changes are kept.
 #[derive(Clone, Debug)]
 pub struct Described {
     /// The table's number.
@@ -112,7 +114,7 @@ impl Described {
     }
 
     fn of_bytes(bytes: &[u8]) -> Result<Described, &'static str> {
-        let wrong = "has a description that is none";
+        let wrong = "has an invalid description";
         let (number, rest) = bytes.split_first_chunk().ok_or(wrong)?;
         let (length, rest) = rest.split_first_chunk().ok_or(wrong)?;
         let length = usize::from(u16::from_le_bytes(*length));
@@ -131,7 +133,7 @@ fn generation_of(description: &[u8]) -> u64 {
     Fnv1a::of(description)
 }
 
-/// How the changes of a table are kept.
+/// The kept changes of a table.
 #[derive(Debug)]
 pub(crate) struct Feed {
     pub generation: u64,
@@ -140,7 +142,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Of a table of this number, name and schema.
+    /// The feed of a table of this number, name and schema.
     ///
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
@@ -157,7 +159,7 @@ impl Feed {
     }
 }
 
-/// What is put into the journal in pieces.
+/// Content that is put into the journal in pieces.
 pub(crate) struct Content<'a> {
     kind: u8,
     generation: u64,
@@ -230,40 +232,40 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A change as it stands in the journal.
+/// A change, as the journal has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeptChange {
-    /// What became of the row.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// What the rows are.
+    /// The generation of the table.
     pub generation: u64,
-    /// Which transaction's it is, of those in the commit group.
+    /// The number of its transaction in the commit group.
     pub transaction: u64,
-    /// Where it stands.
+    /// The change's place in the journal.
     pub position: JournalPosition,
     /// The smallest position behind it.
     pub next: JournalPosition,
     /// The row that was there.
     pub before: Option<Vec<u8>>,
-    /// The row that is there.
+    /// The row after the change.
     pub after: Option<Vec<u8>>,
 }
 
-/// What rows of the journal come to.
+/// The content that a row of the journal completes.
 #[derive(Debug)]
 pub enum Decoded {
     /// A change.
     Change(KeptChange),
-    /// What the rows of a generation are.
+    /// The description of a generation's rows.
     Described(u64, Arc<Described>),
 }
 
 /// Puts changes together of the rows of the journal, in their order.
 #[derive(Debug, Default)]
 pub struct ChangeDecoder {
-    /// The head of what has begun, its position, and its content so far.
+    /// The head of the unfinished content, its position, and its bytes so far.
     begun: Option<(Head, JournalPosition, Vec<u8>)>,
-    /// The first rows may go on with what began in rows that are not kept any more.
+    /// The first rows may continue content whose beginning is not kept any more.
     is_cut: bool,
 }
 
@@ -277,7 +279,7 @@ struct Head {
 }
 
 impl ChangeDecoder {
-    /// Of rows from the oldest on that is kept. What began before it is left out.
+    /// A decoder of rows from the oldest kept one on. Content that began before it is left out.
     pub fn of_oldest() -> Self {
         ChangeDecoder {
             is_cut: true,
@@ -288,7 +290,7 @@ impl ChangeDecoder {
     /// Takes the next row.
     ///
     /// # Errors
-    /// [`ChangeError`] if it is none, or does not follow.
+    /// [`ChangeError`] if it is no such row, or does not follow.
     pub fn take(&mut self, place: &RowPlace, row: &[u8]) -> Result<Option<Decoded>, ChangeError> {
         let position = place.position();
         let wrong = |reason| ChangeError { position, reason };
@@ -309,7 +311,7 @@ impl ChangeDecoder {
             (true, None) => (head, position, Vec::new()),
             (false, Some(begun)) if begun.0 == head => begun,
             (false, None) => return Err(wrong("is inside of a change: begin where one begins")),
-            _ => return Err(wrong("does not follow what is before it")),
+            _ => return Err(wrong("does not follow the row before")),
         };
         begun.2.extend_from_slice(content);
         if flags & LAST == 0 {
@@ -318,7 +320,7 @@ impl ChangeDecoder {
         }
         let (_, first, mut content) = begun;
         if content.len() != head.before + head.after {
-            return Err(wrong("has another length than it says"));
+            return Err(wrong("has another length than the recorded one"));
         }
         if kind == DESCRIPTION {
             if generation_of(&content) != head.generation {

@@ -1,14 +1,14 @@
 //! The tables of a database that another process writes to: its log's groups applied to pages, with the indexes kept
 //! as they change.
 //!
-//! The log has bytes and no rows. A group is therefore looked at first ([`touched`]): which rows of which tables it
-//! changes, and which of their indexes that concerns. Their entries are removed while the pages are still as they were,
-//! then the bytes are written, then the rows that are there have their entries inserted. The change of a field that no
-//! index has costs nothing but its bytes. What the catalogue and the schemas say is compared with what is known of the
-//! tables ([`described`]); a table that became another one is rebuilt, as at an opening.
+//! The log has bytes and no rows. So a group is analysed first ([`touched`]): the rows of each table that it changes,
+//! and the indexes that this concerns. Their entries are removed while the pages still have the old bytes. Then the
+//! bytes are written, and the entries of the existing rows are inserted. The change of a field without an index costs
+//! only its bytes. The catalogue and the schemas are compared with the known tables ([`described`]); a table that was
+//! replaced is rebuilt, as at an opening.
 //!
-//! Invariants: between two groups pages and indexes are of one commit, and a snapshot is taken then only. An index has
-//! an entry for every row that is there whenever its rows are compared.
+//! Invariants: between two groups pages and indexes are of one commit, and snapshots are taken only then. An index has
+//! an entry for every existing row whenever its rows are compared.
 //!
 //! It is for reading: free places are not known, and there is no transaction on it.
 
@@ -35,11 +35,11 @@ use touched::{ALL, HASH, Touched};
 pub struct FollowedSpace {
     space: TableSpace,
     owners: Owners,
-    /// Of the group that is being applied; kept for its memory.
+    /// The rows of the group that is being applied; kept for its memory.
     touched: Touched,
 }
 
-/// Why a group was not applied. The tables are of no use any more.
+/// The reason why a group was not applied. The tables are unusable then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FollowError {
@@ -110,7 +110,7 @@ impl FollowedSpace {
         Ok(())
     }
 
-    /// Takes the rows, which are there as they were, out of the indexes that are concerned.
+    /// Removes the touched rows, whose bytes are still the old ones, from the indexes concerned.
     fn unindex(&mut self, touched: &Touched) -> Result<(), TableError> {
         for (&at, &(table, bits)) in &touched.rows {
             self.remove(table, Address(at), bits)?;
@@ -138,8 +138,7 @@ impl FollowedSpace {
         Ok(())
     }
 
-    /// Puts the rows that are there now into the indexes that are concerned, and looks at the pages that are for something
-    /// else.
+    /// Inserts the touched rows that exist now into the indexes concerned, and examines the pages with another use.
     fn index(&mut self, touched: &Touched) -> Result<(), TableError> {
         for (&at, &(table, bits)) in &touched.rows {
             self.insert(table, Address(at), bits)?;
@@ -177,7 +176,7 @@ impl FollowedSpace {
         Ok(())
     }
 
-    /// The rows of a page as it stands, with their table's number.
+    /// The rows of a page in its current state, with their table's number.
     fn rows_of(&self, page: PageId) -> Vec<(u16, Address)> {
         let bytes = self.space.store.bytes();
         let Some(table) = self.owners.of_page(page) else {
@@ -198,7 +197,7 @@ impl FollowedSpace {
         }
     }
 
-    /// True if a row of a table, whose page has rows of it, is there.
+    /// True if a row exists, of a table whose rows are in its page.
     fn is_there(state: &TableState, bytes: &[u8], row: Address) -> bool {
         let content = page_bytes(bytes, row.page());
         let layout = state.layout_of(content);

@@ -1,13 +1,13 @@
 //! The hash of a key, by a secret that is new at every opening.
 //!
-//! Whoever may choose keys must not be able to choose keys that collide: the lookups of a shard would
-//! become as slow as it is long, and a row's token could not be told from another's by its hash. The
-//! index is made anew at every opening, so the secret is nowhere on disk. A run that must replay from a
-//! seed (I11) names it: [`KeyHash::from_seed`].
+//! A client that may choose keys must not be able to choose keys that collide. Otherwise the lookups of a shard would
+//! become as slow as it is long. A row's token could not be distinguished from another's by its hash. The index is
+//! made anew at every opening, so the secret is nowhere on disk. A run that must replay from a seed (I11) names it:
+//! [`KeyHash::from_seed`].
 //!
-//! One multiplication of 64 by 64 bits by a secret, after a secret was added to the word, and one to
-//! spread the result: as many as without a secret. It is no cryptography: it is for an adversary who
-//! chooses keys, not for one who measures the time of a great many lookups.
+//! A secret is added to the word. One multiplication of 64 by 64 bits by a secret follows, and one to spread the
+//! result: as many as without a secret. It is no cryptography: it resists an adversary who chooses keys, not one who
+//! measures the time of a great many lookups.
 
 use sardonyx_base::random::{Random, system_random};
 
@@ -19,7 +19,7 @@ pub struct KeyHash {
 }
 
 impl KeyHash {
-    /// One that nobody can know.
+    /// A hash with a random secret.
     pub fn random() -> Self {
         Self::from_seed(system_random())
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// What keys look like that somebody chose to collide, or that nobody chose.
+    /// Sets of keys: some that are chosen to collide, and ordinary ones.
     fn key_sets() -> Vec<Vec<Vec<u8>>> {
         let words = |make: &dyn Fn(u64) -> u64| -> Vec<Vec<u8>> {
             (0..64_000)

@@ -1,17 +1,17 @@
 //! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory only; rebuilt
 //! at open from the pages.
 //!
-//! The places stand in an [`IndexStore`], which changes page by page as rows do, so a snapshot of it and a copy
-//! of the [`Shards`] are the index frozen.
+//! The places are in an [`IndexStore`], which changes page by page as rows do. So a snapshot of it and a copy of the
+//! [`Shards`] are the frozen index.
 //!
-//! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits
-//! a place in the shard, which is an open-addressing array with linear probing. A full shard is
-//! split in two, and the directory doubles when need be; so no insert ever waits for a rehash of
-//! the whole table, only of one shard (a fraction of a millisecond).
+//! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits a place in the
+//! shard. A shard is an open-addressing array with linear probing. A full shard is split in two, and the directory
+//! doubles when need be. So no insert ever waits for a rehash of the whole table, only of one shard (a fraction of a
+//! millisecond).
 //!
-//! An entry is one word: a 24-bit tag from the hash and the record's address in units of 8 bytes
-//! (40 bits: 8 TiB). Zero is an empty place. The key itself stands only in the record, so whoever
-//! looks up compares it there; the tag makes comparing a wrong record rare (1 in 16 million).
+//! An entry is one word: a 24-bit tag from the hash and the record's address in units of 8 bytes (40 bits: 8 TiB).
+//! Zero is an empty place. Only the record has the key itself, so a lookup compares it there. The tag makes comparing
+//! a wrong record rare (1 in 16 million).
 
 use crate::index_store::IndexStore;
 use sardonyx_storage::catalogue::ADDRESS_END;
@@ -27,8 +27,8 @@ const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 pub(crate) const SHARD_PLACES_MAX: usize = 1 << 15;
 pub(crate) const SHARD_PLACES_MIN: usize = 16;
 
-/// A shard is not split further if the directory would have to tell apart so many times more
-/// prefixes than there are shards.
+/// A shard is not split further if the directory would have to distinguish so many times more prefixes than there are
+/// shards.
 const DEPTH_SKEW_MAX: u64 = 64;
 
 /// Keys that are asked for ahead when a shard is made anew.
@@ -36,17 +36,17 @@ const AHEAD: usize = 16;
 
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
-/// The index of one table. Its places stand in an [`IndexStore`], always the same one, so that snapshots see
-/// them frozen.
+/// The index of one table. Its places are in an [`IndexStore`], always the same one, so that snapshots see them
+/// frozen.
 #[derive(Debug)]
 pub struct HashIndex {
     shards: Shards,
-    /// Of each shard.
+    /// The fill of each shard.
     fill: Vec<Fill>,
     len: usize,
 }
 
-/// Where the places of an index are: all that looking up needs, besides the places themselves.
+/// The location of an index's places: all that a lookup needs, besides the places themselves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shards {
     /// `1 << depth` entries: the shard for each value of the hash's upper bits.
@@ -67,7 +67,7 @@ struct Places {
 #[derive(Clone, Copy, Debug)]
 struct Fill {
     taken: usize,
-    /// How many of the hash's upper bits all keys of the shard share.
+    /// The number of the hash's upper bits that all keys of the shard share.
     depth: u32,
 }
 
@@ -129,7 +129,7 @@ impl HashIndex {
         *self = HashIndex::new();
     }
 
-    /// Whether a shard would have been split, had the keys been inserted one by one.
+    /// Returns true if a shard would have been split, had the keys been inserted one by one.
     pub(crate) fn is_skewed(&self) -> bool {
         (0..self.fill.len()).any(|shard| self.is_full(shard))
     }
@@ -139,7 +139,7 @@ impl HashIndex {
         self.len
     }
 
-    /// Whether it has no keys.
+    /// Returns true if it has no keys.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -151,7 +151,7 @@ impl HashIndex {
             + size_of_val(&*self.fill)
     }
 
-    /// Where its places are, for a snapshot to keep.
+    /// The location of its places, for a snapshot to keep.
     pub fn shards(&self) -> &Shards {
         &self.shards
     }
@@ -166,7 +166,7 @@ impl HashIndex {
         );
     }
 
-    /// The address with this hash for which `is_it` says so.
+    /// The address with this hash for which `is_it` returns true.
     #[inline(always)]
     pub fn find(
         &self,
@@ -185,12 +185,11 @@ impl HashIndex {
         self.find(store, hash, |_| true)
     }
 
-    /// Sees to it that a key with this hash can be inserted. `hash_of` gives the hash of the key at an
-    /// address, for when keys must move; `ask` is called with an address some time before, to have the processor
-    /// fetch what stands there.
+    /// Makes sure that a key with this hash can be inserted. `hash_of` returns the hash of the key at an address, for
+    /// when keys must move. `ask` is called with an address some time before, to prefetch its bytes.
     ///
     /// # Errors
-    /// [`StoreError`] if there is no memory; all keys are there as before.
+    /// [`StoreError`] if there is no memory; all keys are still present.
     #[inline]
     pub fn make_room(
         &mut self,
@@ -205,8 +204,8 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Adds a key that is not there and for which there is [room](HashIndex::make_room). There is, too, if
-    /// it was there and was removed, and whatever was inserted since was removed again.
+    /// Adds a new key for which there is [room](HashIndex::make_room). There is also room if the key was present and
+    /// was removed, and all later insertions were removed again.
     ///
     /// # Panics
     /// If the address is at or above [`ADDRESS_END`] or not a multiple of 8.
@@ -264,10 +263,10 @@ impl HashIndex {
         let number = self.shards.number(hash);
         let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
         let places = before.mask + 1;
-        // Keys whose hashes agree in their upper bits cannot be told apart by splitting: the
-        // directory would double without end. Such a shard grows instead.
+        // Splitting cannot separate keys whose hashes agree in their upper bits: the directory would double without
+        // end. Such a shard grows instead.
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
-        // Keys stand in the rows, each in a cache line of its own.
+        // Keys are in the rows, each in a cache line of its own.
         let addresses: Vec<Address> = before.entries(store).collect();
         addresses.iter().take(AHEAD).for_each(|at| ask(*at));
         let ahead = addresses.iter().skip(AHEAD).map(Some);
@@ -331,11 +330,11 @@ impl Shards {
         self.places[self.number(hash)]
     }
 
-    /// The address with this hash for which `is_it` says so, in places that are read from `pages`: those of
-    /// the index's store, now or as a snapshot has them.
+    /// The address with this hash for which `is_it` returns true, in places that are read from `pages`: those of the
+    /// index's store, live or of a snapshot.
     ///
     /// # Errors
-    /// What reading says, here or in `is_it`.
+    /// The errors of reading, here or in `is_it`.
     #[inline(always)]
     pub fn find<P: PageRead + ?Sized>(
         &self,
@@ -364,7 +363,7 @@ pub(crate) fn entry(hash: u64, address: Address) -> u64 {
     (tag(hash) << ADDRESS_BITS) | (address.0 / 8)
 }
 
-/// Whether two entries may be of one key.
+/// Returns true if two entries may be of one key.
 #[inline]
 pub(crate) fn same_tag(one: u64, other: u64) -> bool {
     one >> ADDRESS_BITS == other >> ADDRESS_BITS
@@ -422,7 +421,7 @@ impl Places {
         }
     }
 
-    /// Empties a place and moves back what was displaced past it, so that no probe ends too early.
+    /// Empties a place and moves displaced entries back, so that no probe ends too early.
     fn remove(self, store: &mut IndexStore, place: usize, hash_of: impl Fn(Address) -> u64) {
         let mask = self.mask;
         let mut hole = place;

@@ -14,7 +14,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
-/// Rows whose key is kept: one, and what of it an entry has not, among the bytes of all.
+/// Rows with their keys: the bytes of a row's key that its entry lacks are among the bytes of all.
 #[derive(Clone, Copy, Debug)]
 struct Keyed {
     entry: Entry,
@@ -45,7 +45,7 @@ impl IndexRun {
         self.is_first
     }
 
-    /// True if there are none.
+    /// True if it has no rows.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -56,7 +56,7 @@ impl SpaceSnapshot {
     /// rewritten when it gets an index or a reference of the columns.
     ///
     /// # Errors
-    /// That there is no such table, or the snapshot was ended.
+    /// There is no such table, or the snapshot was ended.
     #[doc(hidden)]
     pub fn all_have(&self, table: u16, columns: &[usize]) -> Result<bool, TableError> {
         let state = self.frozen(table)?.state;
@@ -82,13 +82,13 @@ impl SpaceSnapshot {
         Ok(true)
     }
 
-    /// The rows of a table from a place on, in the order of an index: so many that they and their keys take about
-    /// `bytes_max` bytes. The place becomes that behind them. After each row `each` receives the bytes that are taken for it:
-    /// also of memory that is allocated ahead. None if there are no more rows.
+    /// The rows of a table from a place on, in the order of an index, until they and their keys take about `bytes_max`
+    /// bytes. The place becomes that behind them. After each row `each` receives the bytes that are taken for it,
+    /// including memory that is allocated ahead. None if there are no more rows.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have one key;
-    /// [`TableError::KeyTooLong`]; that the snapshot was ended.
+    /// The error that `each` returns; [`TableError::DuplicateValue`] if the index is unique and two of these rows have
+    /// one key; [`TableError::KeyTooLong`]; an error if the snapshot was ended.
     #[doc(hidden)]
     pub fn index_run<E: From<TableError>>(
         &self,
@@ -109,7 +109,7 @@ impl SpaceSnapshot {
             let row = self.keyed(index, at.map_err(TableError::from)?, table.name, &mut keys)?;
             bytes += size_of::<Keyed>() + row.len as usize;
             rows.push(row);
-            // The entries are there before the rows are let go.
+            // The entries are allocated before the rows are freed.
             let there = rows.capacity() * size_of::<Keyed>() + rows.len() * size_of::<Entry>();
             let there = there + keys.capacity();
             each(there - counted)?;
@@ -170,12 +170,12 @@ impl SpaceSnapshot {
 }
 
 impl IndexBeside {
-    /// The rows whose keys are not what they were in a snapshot: those that were there, and those that are there in a later one.
-    /// `each` receives the bytes that a change takes.
+    /// The rows whose keys differ from a snapshot: those that it had, and those that a later one has. `each` receives
+    /// the bytes that a change takes.
     ///
     /// # Errors
-    /// What `each` returns; [`TableError::Conflict`] if they are more than `most`, or all rows were replaced at once; that a
-    /// snapshot was ended.
+    /// The error that `each` returns; [`TableError::Conflict`] if they are more than `most`, or all rows were replaced
+    /// at once; an error if a snapshot was ended.
     pub fn changes<E: From<TableError>>(
         &self,
         before: &SpaceSnapshot,

@@ -4,14 +4,14 @@
 //! that a snapshot sees indexes frozen by the mechanism by which it sees rows frozen. So blocks are changed
 //! through [`IndexStore::write`] and read through [`PageRead`](sardonyx_storage::store::PageRead) only.
 //!
-//! Blocks are buddies: one of `n` bytes stands at a multiple of `n`; a larger one is halved when a small one is
-//! needed, and two free halves are one block again. Of the free blocks the lowest is used first. Address 0 is
-//! never a block's: it says "none".
+//! Blocks are buddies: one of `n` bytes is at a multiple of `n`. A larger one is halved when a small one is needed,
+//! and two free halves are one block again. Of the free blocks the lowest is used first. Address 0 is never a block's:
+//! it means "none".
 //!
 //! **Bound.** The memory of rows is bounded by the store's limit (`memory_bytes_max`), that of indexes is not, as it
 //! never was: the operating system grants it or not. The address space reserved for it is [`IndexStore::bytes_max`].
 //! An operation that gets no memory fails and has done nothing. An undo must not fail: for it
-//! [`IndexStore::ensure_room`] commits beforehand what the inverse steps may need.
+//! [`IndexStore::ensure_room`] commits the memory for the inverse steps beforehand.
 
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::{PageStore, StoreError};
@@ -26,7 +26,7 @@ pub const BLOCK_BYTES_MAX: usize = 1 << 36;
 /// Free blocks up to this size are put together again; larger ones are made only when asked for.
 const CLASSES: usize = (BLOCK_BYTES_MAX / BLOCK_BYTES_MIN).trailing_zeros() as usize + 1;
 
-/// Address space for indexes: at least, and as a multiple of what rows may take, and at most.
+/// Address space for indexes: at least so much, as a multiple of the rows' limit, and at most so much.
 const BYTES_MAX_LEAST: u64 = 64 << 30;
 const BYTES_MAX_PER_BYTE: u64 = 4;
 const BYTES_MAX_MOST: u64 = 8 << 40;
@@ -51,7 +51,7 @@ impl IndexStore {
     /// [`StoreError::Memory`] if there is no address space.
     pub fn reserve(row_bytes_max: u64) -> Result<Self, StoreError> {
         let mut store = PageStore::reserve(Self::bytes_max(row_bytes_max))?;
-        // What "none" points to can be read, and is zero.
+        // Address 0, which means "none", can be read, and is zero.
         store.grow_to(1)?;
         Ok(IndexStore {
             store,
@@ -68,7 +68,7 @@ impl IndexStore {
         bytes.clamp(BYTES_MAX_LEAST, BYTES_MAX_MOST)
     }
 
-    /// The pages that the blocks stand in.
+    /// The pages of the blocks.
     #[inline]
     pub fn pages(&self) -> &PageStore {
         &self.store
@@ -91,8 +91,7 @@ impl IndexStore {
         self.used
     }
 
-    /// A block of at least so many bytes, at a multiple of its size (the next power of two). What stands in it is
-    /// not defined.
+    /// A block of at least so many bytes, at a multiple of its size (the next power of two). Its content is undefined.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
@@ -123,7 +122,7 @@ impl IndexStore {
         Ok(address)
     }
 
-    /// Gives a block back. `bytes` is what was asked for, or the block's size.
+    /// Frees a block. `bytes` is the requested size, or the block's.
     pub fn free(&mut self, address: Address, bytes: usize) {
         let mut size = block_bytes(bytes);
         let mut at = address.0;
@@ -197,7 +196,7 @@ impl IndexStore {
         // The first block of all is never handed out.
         let at = self.top.max(BLOCK_BYTES_MIN as u64).next_multiple_of(size);
         self.store.grow_to((at + size).div_ceil(PAGE_SIZE as u64))?;
-        // What is skipped is free, in blocks that are as large as their places allow.
+        // The skipped space is free, in blocks that are as large as their places allow.
         let mut skipped = self.top.max(BLOCK_BYTES_MIN as u64);
         while skipped < at {
             let block = 1u64 << skipped.trailing_zeros();
@@ -265,7 +264,7 @@ mod tests {
                 prop_assert_eq!(store.bytes().word(Address(at)), Ok(u64::MAX));
                 store.free(Address(at), bytes);
             }
-            // All is in as few blocks as there can be: what was used fits again without growing.
+            // All is in as few blocks as possible: the same use fits again without growing.
             let (top, free) = (store.top, store.free.iter().map(BTreeSet::len).sum::<usize>());
             prop_assert_eq!(store.bytes_used(), 0);
             prop_assert!(free <= CLASSES + top.count_ones() as usize, "{} blocks below {}", free, top);

@@ -1,5 +1,5 @@
 //! Reading by ordered indexes, live or of a snapshot: [`Index`], a table's index by its name, and [`IndexRange`], rows in its
-//! order. Both give what their [`RowForm`] makes of a row: records, or rows by their columns' names ([`AnyRow`]).
+//! order. Both return rows in a [`RowForm`]: records, or rows by their columns' names ([`AnyRow`]).
 
 mod many;
 mod reader;
@@ -23,16 +23,16 @@ use zerocopy::FromBytes;
 
 /// An ordered index of a table, to find rows by it.
 ///
-/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of [`Value`](sardonyx_rows::schema::Value)s.
-/// A bound of fewer values than the index has columns stands for all keys that begin with them. A range that ends before it
-/// begins is refused.
+/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of
+/// [`Value`](sardonyx_rows::schema::Value)s. A bound of fewer values than the index has columns means all keys that
+/// begin with them. A range that ends before it begins is refused.
 pub struct Index<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8]> {
     reader: Reader<'a, P>,
     columns: T::Columns,
     origin: Origin,
 }
 
-/// Rows of a table in the order of an index, from both ends. An error is told once: it is the end.
+/// Rows of a table in the order of an index, from both ends. The first error ends the range.
 pub struct IndexRange<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8]> {
     reader: Reader<'a, P>,
     cursor: Cursor,
@@ -40,7 +40,7 @@ pub struct IndexRange<'a, T: RowForm<'a, P> = AnyRow, P: PageRead + ?Sized = [u8
     origin: Origin,
 }
 
-/// Of which table an index is, and when it was asked for: for the tokens of its rows.
+/// The table and the time of an index, for the tokens of its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     pub table: u16,
@@ -101,7 +101,7 @@ impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> Index<'a, T, P> {
         })
     }
 
-    /// What the rows are.
+    /// The schema of the rows.
     pub fn schema(&self) -> &'a Schema {
         self.reader.schema
     }
@@ -114,7 +114,7 @@ where
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// [`Error::Refused`] if the index's columns cannot have the values, [`Error::Limit`] if the key is too long or
     /// the snapshot was ended.
     #[inline]
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<T::Item>, Error> {
@@ -128,7 +128,7 @@ where
     /// [`get_by`](Index::get_by) after another where the index's columns are integers, or the like, of 8 bytes
     /// together: then the processor waits for several at once.
     ///
-    /// Each is an error for itself, as [`Index::get_by`] says.
+    /// Each key has an error of its own, as in [`Index::get_by`].
     pub fn get_many<I>(
         &self,
         keys: I,
@@ -147,7 +147,7 @@ where
     /// The rows whose keys are in a range.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`]; [`Error::Refused`] if the range ends before it begins.
+    /// The errors of [`Index::get_by`]; [`Error::Refused`] if the range ends before it begins.
     #[inline]
     pub fn range<K: KeyValues>(
         &self,
@@ -159,7 +159,7 @@ where
     /// The rows whose keys begin with these values.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`].
+    /// The errors of [`Index::get_by`].
     pub fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
         Ok(self.walk(self.reader.prefix(&key)?))
     }
@@ -167,7 +167,7 @@ where
     /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`].
+    /// The errors of [`Index::get_by`].
     pub fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, T, P>, Error> {
         Ok(self.walk(self.reader.starts_with(&key)?))
     }
@@ -183,7 +183,7 @@ where
     /// The first row of all.
     ///
     /// # Errors
-    /// Those of [`Index::all`].
+    /// The errors of [`Index::all`].
     pub fn first(&self) -> Result<Option<T::Item>, Error> {
         self.all()?.next().transpose()
     }
@@ -191,16 +191,16 @@ where
     /// The last row of all.
     ///
     /// # Errors
-    /// Those of [`Index::all`].
+    /// The errors of [`Index::all`].
     pub fn last(&self) -> Result<Option<T::Item>, Error> {
         self.all()?.next_back().transpose()
     }
 
-    /// How many rows have keys in a range, without looking at them. Costs time with the range's length, a few
-    /// nanoseconds for a leaf of about twenty.
+    /// The number of rows whose keys are in a range, counted without reading the rows. Costs time with the range's
+    /// length, a few nanoseconds for a leaf of about twenty.
     ///
     /// # Errors
-    /// Those of [`Index::range`].
+    /// The errors of [`Index::range`].
     pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
         self.reader.count(self.reader.range(range, true)?)
     }
@@ -220,7 +220,7 @@ impl<R: Plain> Index<'_, R> {
     /// The row of the first record with this key, to change it without looking it up again.
     ///
     /// # Errors
-    /// Those of [`Index::get_by`].
+    /// The errors of [`Index::get_by`].
     pub fn find(&self, key: impl KeyValues) -> Result<Option<Row<R>>, Error> {
         let found = self.reader.find(&key)?;
         Ok(found.map(|at| row_at(self.reader.rows, self.origin, at)))
@@ -286,7 +286,7 @@ impl<'a, T: RowForm<'a, P>, P: PageRead + ?Sized> IndexRange<'a, T, P>
 where
     TableError: From<P::Error>,
 {
-    /// What is made of the row that the cursor found.
+    /// The row that the cursor found, in the reader's form.
     #[inline]
     fn give(&mut self, found: Result<Option<Address>, P::Error>) -> Option<Result<T::Item, Error>> {
         let row = match found {
@@ -358,7 +358,7 @@ fn give<'a, T: RowForm<'a, P>, P: PageRead + ?Sized>(
     T::give(found, columns)
 }
 
-/// Bytes of a record for which the processor is asked: it fetches what follows by itself.
+/// Bytes of a record that are prefetched: the processor fetches the following ones by itself.
 const ASKED_BYTES_MAX: usize = 256;
 
 /// Asks the processor for the cache lines of so many bytes of a row.

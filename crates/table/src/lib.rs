@@ -1,5 +1,5 @@
-//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, and
-//! the transaction that changes them. Which there are is in the catalogue, [`sardonyx_storage::catalogue`].
+//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, and the transaction
+//! that changes them. The catalogue, [`sardonyx_storage::catalogue`], lists the tables.
 //!
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
@@ -8,9 +8,9 @@
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`FollowedSpace`]: the tables of a database that another process writes to, kept by its log;
 //! - [`Rows`](sardonyx_rows::Rows): rows by their columns' names;
-//! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
+//! - [`Transaction`]: changes with before-images for undo and redo records.
 //!
-//! What rows are is in [`sardonyx_rows`].
+//! [`sardonyx_rows`] defines rows.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
 

@@ -1,4 +1,4 @@
-//! What is made beside a table: its next content, and an index that it has not yet.
+//! Structures that are built beside a table: its next content, and an index that it does not have yet.
 
 use crate::secondary::Secondary;
 use crate::table::TableState;
@@ -9,14 +9,14 @@ use std::sync::Weak;
 pub(crate) struct MadeBeside {
     /// The table, which its pages name.
     pub of: u16,
-    /// Without an owner nobody goes on with it.
+    /// Once the owner is dropped, the work is abandoned.
     pub owner: Weak<()>,
 }
 
 /// An index that is being built: see [`IndexBeside`](crate::IndexBeside).
 #[derive(Debug)]
 pub(crate) struct MadeIndex {
-    /// Without an owner nobody goes on with it.
+    /// Once the owner is dropped, the work is abandoned.
     pub owner: Weak<()>,
     pub index: Secondary,
 }

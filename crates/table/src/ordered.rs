@@ -1,24 +1,23 @@
 //! An ordered index: a B+-tree whose entries are the first 8 bytes of a key's encoding ([`crate::key`]) and the
-//! address of the row. Where the encoding is no longer than that, no row is looked at; else entries with one
-//! prefix are told apart by comparing their rows' key columns, and in the end by their addresses.
+//! address of the row. If the encoding is no longer than that, no row is read. Otherwise entries with one prefix are
+//! ordered by their rows' key columns, and in the end by their addresses.
 //!
-//! The tree does not know keys. What looks for a place gives a prefix and, for entries with that prefix, a
-//! condition on the row's address that holds up to the place and not behind it ([`Sought`]). Readers take the few
-//! words of a node that a search needs from where it stands, live or of a snapshot; where rows have to be looked at,
-//! they copy a snapshot's node first, since its addresses must be right before they are followed.
+//! The tree does not know keys. A search gives a prefix and a condition on the row's address. For entries with that
+//! prefix the condition holds up to the place and not behind it ([`Sought`]). Readers take the few words of a node
+//! that a search needs from its live or frozen page. If rows must be read, they copy a snapshot's node first, since
+//! its addresses must be right before they are followed.
 //!
-//! Invariants: leaves hang together in order in both directions; every child but a node's first has the first
-//! entry below it beside it, so every entry that is compared is of a row that is there; only the root may have no
-//! entries, then there is none. A node that becomes empty is freed, and one that is less than a quarter full is
-//! joined with a neighbour where both then fill three quarters at most.
+//! Invariants: leaves are linked in order in both directions. Every child but a node's first has the first entry below
+//! it beside it, so every entry that is compared is of an existing row. Only the root may have no entries; then the
+//! tree has no nodes. A node that becomes empty is freed. One that is less than a quarter full is joined with a
+//! neighbour if both then fill three quarters at most.
 //!
-//! It is a brother of [`sardonyx_storage::tree`], not the same mechanism: that one is durable, its
-//! nodes are pages with keys and values of any length in them, it is shared by locks on pages and keys, and every
-//! split has an inverse on disk. This one is in memory only, belongs to one writer, has no keys, and is rebuilt.
+//! It is a relative of [`sardonyx_storage::tree`], not the same mechanism. That one is durable, and its nodes are
+//! pages with keys and values of any length in them. It is shared by locks on pages and keys, and every split has an
+//! inverse on disk. This one is in memory only, belongs to one writer, has no keys, and is rebuilt.
 //!
-//! Source: Bayer and McCreight, "Organization and Maintenance of Large Ordered Indices" (1972); Lehman and Carey,
-//! "A Study of Index Structures for Main Memory Database Management Systems" (1986), for keys that stand in the
-//! rows only.
+//! Source: Bayer and McCreight, "Organization and Maintenance of Large Ordered Indices" (1972); Lehman and Carey, "A
+//! Study of Index Structures for Main Memory Database Management Systems" (1986), for keys that only the rows have.
 
 mod bulk;
 mod cursor;
@@ -46,10 +45,10 @@ use zerocopy::IntoBytes;
 /// More levels than a tree can have: a root is split only when it is full.
 const LEVELS_MAX: usize = 24;
 
-/// What an insertion may need in the index store, in bytes: a node on every level and a new root.
+/// The most bytes that an insertion may need in the index store: a node on every level and a new root.
 pub(crate) const INSERT_BYTES_MAX: usize = LEVELS_MAX * INNER_BYTES;
 
-/// What inserting one of many entries needs in the index store at most, in bytes: a leaf, and its part of inner nodes.
+/// The most bytes that inserting one of many entries needs in the index store: a leaf, and its part of inner nodes.
 pub(crate) const ENTRY_BYTES_MAX: usize = LEAF_BYTES + INNER_BYTES / 8;
 
 /// Prefixes that are looked for at once: their leaves are as many cache lines as the processor can wait for, or more.
@@ -172,8 +171,8 @@ impl Tree {
         Ok(Some(at))
     }
 
-    /// The first entry with this prefix: the row of a key that is no longer, and of which the index has all. If no two
-    /// entries have one prefix, as `is_unique` says, no leaf is looked at in vain.
+    /// The first entry with this prefix: the row of a key that an entry has whole. If no two entries have one prefix,
+    /// as `is_unique` says, no leaf is read needlessly.
     #[inline]
     pub fn find_exact<P: PageRead + ?Sized>(
         &self,
@@ -196,7 +195,7 @@ impl Tree {
     /// of all at once.
     ///
     /// # Panics
-    /// If there are more prefixes, or not as many places for what is found.
+    /// If there are more prefixes, or fewer places for the results.
     #[inline]
     pub fn find_exact_many<P: PageRead + ?Sized>(
         &self,
@@ -312,8 +311,8 @@ impl Tree {
         path
     }
 
-    /// Inserts an entry at the place where `before` ends: an entry with a lower prefix is before it, one with a higher
-    /// prefix is not, one with this prefix if the condition on its row holds.
+    /// Inserts an entry at the place where `before` ends. An entry with a lower prefix is before it, and one with a
+    /// higher prefix is not. One with this prefix is if the condition on its row holds.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
@@ -356,7 +355,7 @@ impl Tree {
     ) -> Result<(), StoreError> {
         let new = store.allocate(LEAF_BYTES)?;
         self.bytes += LEAF_BYTES as u64;
-        // What comes in ascending order fills the leaves.
+        // Entries in ascending order fill the leaves.
         let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
         let mut right = match is_appended {
             true => Leaf::new(&[entry]),

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// A thread costs more than sorting so many entries.
 const ENTRIES_PER_MERGE_MIN: usize = 1 << 14;
 
-/// Why an index cannot be built of a table's rows.
+/// The reason why an index cannot be built of a table's rows.
 pub(crate) enum Unfit {
     /// Two rows have the key, and the index is unique; one of them.
     Duplicate(Address),

@@ -1,9 +1,9 @@
 //! Packing: the contents of a table space written again into new pages, as few as its rows take.
 //!
-//! Of each table first the rows and the cells of their values are counted, so that it is known how many pages of which
-//! use it has; then they are copied, in the order in which they stand: rows into pages of the newest shape, values into
-//! new cells. Columns that were added later have their defaults in rows of before then, as if each had been changed.
-//! What dropped columns of text and bytes still had goes.
+//! Of each table first the rows and the cells of their values are counted. So it is known how many pages of each use
+//! it needs. Then they are copied, in the order of their places: rows into pages of the newest shape, values into new
+//! cells. Columns that were added later have their defaults in rows of before then, as if each had been changed.
+//! Values of dropped columns of text and bytes are not copied.
 //!
 //! Tables keep their numbers, which journals, references and schemas name. Areas are copied as they are.
 
@@ -18,7 +18,7 @@ use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageStore;
 
-/// What a table needs.
+/// The space that a table needs.
 #[derive(Clone, Debug, Default)]
 struct Needs {
     rows: u64,
@@ -54,8 +54,8 @@ impl Needs {
 }
 
 impl TableSpace {
-    /// The same tables, journals and areas in a store of their own, which may have so many bytes, and in which each
-    /// table has as many pages as its rows take. [`TableSpace::open`] makes the tables of it.
+    /// The same tables, journals and areas in a store of their own, of at most so many bytes. Each table has as many
+    /// pages as its rows take. [`TableSpace::open`] opens the tables of it.
     ///
     /// ```
     /// use sardonyx_storage::store::PageStore;
@@ -68,7 +68,7 @@ impl TableSpace {
     ///
     /// # Errors
     /// [`TableError::Store`] if there is no memory, or not so much; [`TableError::Catalogue`] (`Limit`) if areas leave
-    /// too many pieces of room.
+    /// too many free pieces.
     pub fn packed(&self, bytes_max: u64) -> Result<PageStore, TableError> {
         let mut store = PageStore::reserve(bytes_max)?;
         let mut needs = Vec::with_capacity(self.tables.len());

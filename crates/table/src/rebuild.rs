@@ -1,7 +1,7 @@
-//! Rebuilding what is in memory only, free lists and indexes, from the pages, on several threads.
+//! Rebuilding the state that is in memory only, free lists and indexes, from the pages, on several threads.
 //!
-//! It needs no record types: the catalogue says where the key stands. First the bitmaps of all pages
-//! are read for the free places; then the index is built, of a size that is now known.
+//! It needs no record types: the catalogue has the place of the key. First the bitmaps of all pages are read for the
+//! free places. Then the index is built, of a size that is now known.
 
 use crate::build::{BuildError, build_index};
 use crate::hash::KeyHash;
@@ -22,10 +22,10 @@ use sardonyx_storage::prefetch::prefetch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many pages ahead of the one that is looked at the bitmaps are asked for.
+/// The distance, in pages, at which bitmaps are prefetched.
 const PAGES_AHEAD: usize = 16;
 
-/// What rebuilding did.
+/// The result of rebuilding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RebuildReport {
     /// Tables.
@@ -34,7 +34,7 @@ pub struct RebuildReport {
     pub records: u64,
     /// Free places found.
     pub free: u64,
-    /// How long it took.
+    /// The time that it took.
     pub time: Duration,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn rebuild(
     let started = Instant::now();
     let mut report = RebuildReport::default();
     let mut tables = Vec::new();
-    // What lies in the pages of the others is known by their schemas.
+    // The schemas are needed to read the pages of the other tables.
     let mut schemas = read_schemas(bytes, catalogue)?;
     for number in 0..catalogue.definitions.len() as u16 {
         let schema = schemas.remove(&number).map(Arc::new);
@@ -65,8 +65,8 @@ pub(crate) fn rebuild(
     Ok((tables, report))
 }
 
-/// Rebuilds the state of a table, of which this schema is stored, if one is, but for its ordered indexes; and says how
-/// many records it has. `None` for a journal or area.
+/// Rebuilds the state of a table, whose stored schema is given, if there is one, without its ordered indexes. Returns
+/// it with the number of records; `None` for a journal or area.
 pub(crate) fn rebuild_table(
     bytes: &[u8],
     catalogue: &Catalogue,
@@ -120,21 +120,21 @@ fn damaged(definition: &Definition, at: Address, reason: &'static str) -> TableE
     }
 }
 
-/// What stands in a table's pages, for a way of running transactions that has an index of its own.
+/// The content of a table's pages, for a way of running transactions that has an index of its own.
 #[derive(Clone, Debug)]
 pub struct Contents {
-    /// How many of its pages, from the first on, have been used.
+    /// The number of its pages, from the first on, that have been used.
     pub pages_used: u64,
-    /// Those of them with rows, or for rows, that have a free place, in order.
+    /// The pages with rows, or for rows, that have a free place, in order.
     pub with_room: Vec<PageId>,
-    /// Those with cells of long values that have a free one, with their size class.
+    /// The pages with cells of long values that have a free one, with their size class.
     pub cells: Vec<(u8, PageId)>,
-    /// Those for cells in which nothing stands.
+    /// The pages for cells that are all free.
     pub empty: Vec<PageId>,
 }
 
-/// Reads the pages of a table of rows only (see [`records_of`](sardonyx_rows::records_of)), of which this `schema` is
-/// stored, if one is, and calls `index` with each row's address, which answers whether its key is new.
+/// Reads the pages of a table of rows only (see [`records_of`](sardonyx_rows::records_of)), whose stored `schema` is
+/// given, if there is one. Calls `index` with each row's address; it returns true if the key is new.
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if the pages are not sound, or a key is not new; if it is no table.
@@ -180,7 +180,7 @@ pub fn read_contents(
     })
 }
 
-/// What is wrong with a table's pages.
+/// Damage of a table's pages.
 pub(crate) struct Damage {
     pub at: Address,
     pub reason: &'static str,
@@ -211,7 +211,7 @@ pub(crate) fn find_places(
                     return Err(Damage { at: word, reason });
                 }
                 Some(used) if !is_own(used) && extent.reused => {
-                    // What it was before; nothing of it holds any more.
+                    // The former state of the slot is no longer valid.
                     fresh.get_or_insert(Slot {
                         extent: at,
                         page,
@@ -278,8 +278,8 @@ pub(crate) fn find_places(
     Ok(records)
 }
 
-/// A page without a table's word was never used. A bit in its bitmap would be taken for a record as
-/// soon as it is; what stands before the bitmap would be overwritten.
+/// A page without a table's word was never used. Once it is used, a bit in its bitmap would be taken for a record,
+/// while bytes before the bitmap would be overwritten.
 fn check_empty(content: &[u8], id: PageId, bitmap_offset: usize) -> Result<(), Damage> {
     match content[bitmap_offset..].iter().position(|&byte| byte != 0) {
         None => Ok(()),

@@ -4,9 +4,9 @@ use sardonyx_rows::Plain;
 use sardonyx_storage::page::Address;
 use std::fmt;
 
-/// A record that was found: a token to read and change it without looking it up again. It outlives
-/// transactions; if the record was deleted since, that is noticed, never followed, unless a record
-/// of the same key was then put into the very place: the token stands for that one.
+/// A record that was found: a token to read and change it without looking it up again. It outlives transactions. If
+/// the record was deleted since, that is noticed, with one exception: a record of the same key that was then put into
+/// the very place becomes the token's.
 pub struct Row<R: Plain> {
     pub(crate) address: Address,
     pub(crate) table: u16,

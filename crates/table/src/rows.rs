@@ -1,12 +1,12 @@
-//! Rows by the columns that a schema names: for those who do not know them when they are compiled, who come
-//! by a wire or from another language, and for what `#[derive(Record)]` makes of a struct.
+//! Rows by the columns that a schema names: for readers that do not know the columns at compile time, such as clients
+//! and other languages, and for `#[derive(Record)]`.
 //!
 //! The store's side of [`ReadRows`](sardonyx_rows::ReadRows) and [`WriteRows`](sardonyx_rows::WriteRows): of a state between
 //! transactions, of a transaction, of a snapshot. An [`Index`](crate::Index) finds
 //! rows in its order, in any of them.
 //!
-//! Invariants: a value that stands in a row is one of its column's type; a row that was changed
-//! meets the conditions of its schema; an operation that fails has done nothing.
+//! Invariants: a value stored in a row is one of its column's type; a row that was changed meets the conditions of its
+//! schema; an operation that fails has done nothing.
 
 mod key;
 mod records;

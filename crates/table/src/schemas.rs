@@ -1,4 +1,4 @@
-//! Where schemas stand: in a table of the engine's own, with the same rows, redo and undo as every table.
+//! The store of schemas: a table of the engine's own, with the same rows, redo and undo as every table.
 //!
 //! Its records are pieces of encoded schemas, found by the number of the table that they describe and of the
 //! piece. Pieces of one size need nothing that other tables do not have: a schema is read before anything is known of
@@ -123,7 +123,7 @@ pub fn read_schemas(
     state = state.in_life(catalogue.life(number));
     state.extents.extend(catalogue.extents_of(number));
     find_places(pages, number, &mut state).map_err(|Damage { at, reason }| damaged(at, reason))?;
-    // In the order of their keys, and so of their tables, with where they stand.
+    // In the order of their keys, and so of their tables, with their places.
     let records = state.records(pages);
     let mut pieces: Vec<(Address, &Piece)> = records
         .map(|at| (at, plain_at::<Piece>(pages, at)))
@@ -168,7 +168,7 @@ pub fn read_schemas(
     Ok(schemas)
 }
 
-/// Whether a schema is of the rows that the catalogue speaks of: their size in the first shape, and their key if
+/// Returns true if a schema agrees with the catalogue's entry: the size of rows in the first shape, and their key if
 /// both know it.
 fn fits(schema: &Schema, definition: &Definition) -> bool {
     let Kind::Table {
@@ -193,11 +193,11 @@ fn damaged(at: Address, reason: &'static str) -> TableError {
 }
 
 impl Transaction<'_> {
-    /// Declares a table with this schema, where absent: its number.
+    /// Declares a table with this schema, where absent. Returns its number.
     ///
     /// # Errors
-    /// [`Error::Refused`] if no table can have it, or there is one of this name with another, or the name is one of
-    /// the engine's own; [`Error::Limit`], [`Error::Full`]. Nothing is changed then.
+    /// [`Error::Refused`] if no table can have it, a table of this name has another, or the name is one of the
+    /// engine's own; [`Error::Limit`], [`Error::Full`]. Nothing is changed then.
     pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
         self.create_any_table(name, schema)
@@ -206,7 +206,7 @@ impl Transaction<'_> {
     /// The same of a table of the engine's own.
     ///
     /// # Errors
-    /// Those of [`Transaction::create_table`], but for the name's.
+    /// The errors of [`Transaction::create_table`], but for the name's.
     #[doc(hidden)]
     pub fn create_any_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         let table = name.to_string();

@@ -1,14 +1,14 @@
-//! The ordered indexes of a table: its secondary indexes, and that of a primary key that is ordered, or that is found
-//! by something else than bytes that stand together in the row.
+//! The ordered indexes of a table: its secondary indexes, and the index of a primary key that is ordered, or whose
+//! bytes are not contiguous in the row.
 //!
-//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is kept as a tree, too: it answers the same
-//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21, and where the table is much
-//! larger than the processor's caches a point read by it takes two to three times as long as by the hash of a primary key,
-//! since there are three or four nodes to look at. Keys of several rows, which most secondary indexes have, need no chains in
+//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is a tree, too: it answers the same
+//! questions, and more. A tree costs about 20 bytes of memory for a row where a hash costs 11 to 21. In a table much
+//! larger than the processor's caches, a point read by it reads three or four nodes. It takes two to three times as
+//! long as by the hash of a primary key. Keys of several rows, which most secondary indexes have, need no chains in
 //! it, and a change of one is undone as all others. A table that has none costs one look at an empty list.
 //!
-//! Invariant: an index has an entry for every row that is there, with the prefix of the row's key, at every moment at
-//! which its rows are compared. So an entry is removed before its row's key changes, and inserted after.
+//! Invariant: an index has an entry for every existing row, with the prefix of the row's key, at every moment at which
+//! its rows are compared. So an entry is removed before its row's key changes, and inserted after.
 
 use crate::index_store::IndexStore;
 use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Sought, Ties, Tree};
@@ -33,7 +33,7 @@ pub(crate) struct Secondary {
     pub tree: Tree,
 }
 
-/// What an index is.
+/// The definition of an index.
 #[derive(Debug, PartialEq)]
 pub(crate) struct What {
     pub definition: IndexDefinition,
@@ -64,7 +64,7 @@ fn entry(key: &[u8], row: Address) -> Entry {
 }
 
 impl What {
-    /// How an entry's row compares with a row and its key, which has the same prefix.
+    /// Compares an entry's row with a row and its key, which has the same prefix.
     #[inline]
     pub fn compare<P>(&self, rows: &P, other: Address, row: Address, key: &[u8]) -> Ordering
     where
@@ -94,7 +94,7 @@ impl Secondary {
         &self.what.shape
     }
 
-    /// Inserts an entry for a row that is there.
+    /// Inserts an entry for an existing row.
     ///
     /// # Errors
     /// [`TableError::DuplicateValue`] if the index is unique and there is a row with its key, [`TableError::KeyTooLong`],
@@ -126,7 +126,7 @@ impl Secondary {
         Ok(self.tree.insert(store, entry, before)?)
     }
 
-    /// Removes the entry of a row that is there.
+    /// Removes the entry of an existing row.
     pub fn remove(
         &mut self,
         store: &mut IndexStore,
@@ -235,7 +235,7 @@ impl Secondary {
         self.tree.find_exact_many(nodes, keys, is_unique, found)
     }
 
-    /// A walk over what is between two edges; without an edge to the end.
+    /// A walk between two edges; without an edge to the end.
     #[inline]
     pub fn walk<N, P>(
         &self,
@@ -279,7 +279,7 @@ impl Secondary {
         Cursor::new(self.tree, from, to)
     }
 
-    /// Another row has the key of one that is there.
+    /// The error of another row that has the key of an existing one.
     #[cold]
     pub fn duplicate<P: PageRead + ?Sized>(
         &self,
@@ -298,7 +298,7 @@ impl Secondary {
         }
     }
 
-    /// Turns what is wrong with a key into an error that names everything.
+    /// Turns the fault of a key into an error with all names.
     #[cold]
     pub fn bad_key(&self, bad: BadKey, table: &str, schema: Option<&Schema>) -> TableError {
         let columns = self.shape().width();
@@ -306,8 +306,7 @@ impl Secondary {
     }
 }
 
-/// Whether one edge comes before another with other bytes.
-/// Whether a range ends before it begins. One that ends where it begins is empty.
+/// Returns true if a range ends before it begins. One that ends at its beginning is empty.
 pub(crate) fn is_reversed(from: Edge<'_>, to: Edge<'_>) -> bool {
     from.bytes != to.bytes && !edge_before(from, to)
 }
@@ -327,8 +326,8 @@ pub(crate) fn ensure_room(store: &mut IndexStore, changes: usize) -> Result<(), 
     Ok(store.ensure_room(changes * ENTRY_BYTES_MAX + INSERT_BYTES_MAX)?)
 }
 
-/// Whether rows are found by the hash of their primary key as it stands in the row: the catalogue says where, or the
-/// schema does.
+/// Returns true if rows are found by the hash of their primary key's bytes in the row, whose place the catalogue or
+/// the schema has.
 pub(crate) fn is_hashed(state: &TableState) -> bool {
     let whole_row = state
         .schema

@@ -1,13 +1,12 @@
-//! A snapshot of all tables: the state at one commit, to read from any thread for as long as one likes, while
-//! transactions go on.
+//! A snapshot of all tables: the state at one commit, to read from any thread for any time, while transactions go on.
 //!
-//! What stands in pages, rows and indexes, is read through snapshots of the two page stores; of each table that has changed
-//! a small copy is made of what reading needs besides: its layout, extents, and where its index is. So taking
-//! one costs a few microseconds and the first change of each page a copy of it; whoever writes never waits.
+//! Rows and indexes, which are in pages, are read through snapshots of the two page stores. Of each table that has
+//! changed a small copy is made of the rest that reading needs: its layout, extents, and the location of its index. So
+//! taking a snapshot costs a few microseconds, and the first change of each page a copy of it; a writer never waits.
 //!
-//! Invariant: it is taken between transactions, so all three are of one commit. At the bound on memory for
-//! copies, which rows and indexes have together, the oldest snapshot is ended, both at once: every read says so
-//! from then on ([`SnapshotEnded`]), and none is wrong.
+//! Invariant: it is taken between transactions, so all three are of one commit. Rows and indexes have a common bound
+//! on memory for copies. At the bound the oldest snapshot is ended, of rows and indexes at once. Every read of it
+//! fails from then on ([`SnapshotEnded`]), and none is wrong.
 
 use crate::hash::KeyHash;
 use crate::index::Shards;
@@ -31,20 +30,20 @@ pub struct SpaceSnapshot {
     pub(crate) rows: Arc<PageSnapshot>,
     pub(crate) indexes: Arc<PageSnapshot>,
     catalogue: Arc<Catalogue>,
-    /// What computes defaults in SQL.
+    /// Computes defaults in SQL.
     pub(crate) computes_defaults: Option<Arc<dyn ComputeDefaults>>,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<Arc<FrozenTable>>>,
 }
 
-/// The parts besides pages of the snapshot that was taken last: the next one shares what has not changed.
+/// The parts besides pages of the last snapshot: the next one shares the unchanged ones.
 #[derive(Debug, Default)]
 pub(crate) struct FrozenBefore {
     catalogue: Arc<Catalogue>,
     tables: Vec<Option<Arc<FrozenTable>>>,
 }
 
-/// What reading a table needs, as it was.
+/// The state of a table that reading needs, frozen.
 #[derive(Debug)]
 pub(crate) struct FrozenTable {
     pub fingerprint: u64,
@@ -66,7 +65,7 @@ pub(crate) struct FrozenTable {
 }
 
 impl FrozenTable {
-    /// As a table is now; `before` is as it was.
+    /// The present state of a table; `before` is the last frozen one.
     fn of(state: &TableState, before: Option<&Self>) -> Self {
         let described = |before: &&FrozenTable| {
             Arc::ptr_eq(&before.schema, &state.schema) && before.name == state.name
@@ -109,7 +108,7 @@ impl FrozenTable {
             && same_indexes()
     }
 
-    /// How records lie in a page of rows, given its bytes.
+    /// The layout of records in a page of rows, given its bytes.
     pub fn layout_of(&self, page: &[u8]) -> PageLayout {
         // Pages of earlier shapes have shorter rows.
         let bytes = match self.schema.earlier_shapes.is_empty() {
@@ -130,13 +129,13 @@ pub struct SnapshotMemory {
 }
 
 impl TableSpace {
-    /// A snapshot of everything that is committed. Two without a change between are one.
+    /// A snapshot of all committed changes. Two without a change between are one.
     ///
     /// # Errors
     /// [`TableError::Store`] if there is no address space for it.
     ///
     /// # Panics
-    /// If a transaction is open that was neither committed nor undone: its changes stand in the pages.
+    /// If a transaction is open that was neither committed nor undone: its changes are in the pages.
     pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, TableError> {
         assert!(
             self.undo.is_empty(),
@@ -173,8 +172,8 @@ impl TableSpace {
         Ok(snapshot)
     }
 
-    /// Sets the bound on memory for pages that snapshots keep, in bytes (default 1 GiB, or a quarter of the
-    /// store's limit if that is less), rows and indexes together.
+    /// Sets the bound on memory for pages that snapshots keep, in bytes, rows and indexes together. The default is 1
+    /// GiB, or a quarter of the store's limit if that is less.
     pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
         self.store.set_snapshot_bytes_max(bytes);
     }
@@ -214,7 +213,7 @@ impl SpaceSnapshot {
         (copies > Some(COPIES_FEW)).then_some(SnapshotMemory { _pages: pages })
     }
 
-    /// Whether it was ended, and every read says so.
+    /// Returns true if it was ended: every read fails.
     pub fn is_ended(&self) -> bool {
         self.rows.is_ended()
     }

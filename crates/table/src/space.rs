@@ -1,6 +1,6 @@
 //! The table space: the catalogue, every table's state in memory, and the page store below them.
 //!
-//! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
+//! The runner of transactions owns it exclusively; that is all the concurrency control there is.
 
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
@@ -37,7 +37,7 @@ use zerocopy::IntoBytes;
 #[derive(Debug)]
 pub struct TableSpace {
     pub(crate) store: PageStore,
-    /// Where the indexes stand.
+    /// The store of the indexes.
     pub(crate) indexes: IndexStore,
     /// Indexes there that no table has any more.
     pub(crate) leaving: Leaving,
@@ -46,11 +46,11 @@ pub struct TableSpace {
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
-    /// Whether a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and
-    /// the change of a field looks at this alone.
+    /// True if a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and the
+    /// change of a field checks this alone.
     pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
-    /// Of changes that are kept.
+    /// The state of kept changes.
     pub(crate) keeping: Keeping,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
@@ -58,7 +58,7 @@ pub struct TableSpace {
     pub(crate) transaction_bytes_max: usize,
     /// Threads that build an index.
     pub(crate) workers: usize,
-    /// The snapshot that was taken last, if somebody has it.
+    /// The last snapshot, if it has a holder.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
     /// Its parts besides pages.
     pub(crate) frozen_before: FrozenBefore,
@@ -68,7 +68,7 @@ pub struct TableSpace {
     pub(crate) computes_defaults: Mutex<Option<Arc<dyn ComputeDefaults>>>,
 }
 
-/// What to ask the processor for: a lookup touches two places in memory, one after the other.
+/// The memory to prefetch: a lookup touches two places, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefetch {
     /// The index's place for a key.
@@ -90,12 +90,12 @@ const TRANSACTION_BYTES_MAX: usize = 17 << 20;
 static SPACES: AtomicU64 = AtomicU64::new(1);
 
 impl TableSpace {
-    /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers`
-    /// threads, as many as later build an index that is created. An empty store is a fresh database.
+    /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers` threads. As many
+    /// later build a created index. An empty store is a fresh database.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have
-    /// what multi-level transactions did and may still be undone.
+    /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have changes of multi-level
+    /// transactions that may still be undone.
     pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         Self::open_with(store, workers, KeyHash::random())
     }
@@ -152,9 +152,8 @@ impl TableSpace {
         self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
     }
 
-    /// All pages as they stand, changes of a running transaction included: to compare, copy or
-    /// checksum them. Pages that were allocated and given back by an undone transaction are zeroes
-    /// at the end.
+    /// All pages in their present state, with the changes of a running transaction: to compare, copy or checksum them.
+    /// Pages that were allocated and freed by an undone transaction are zeroes at the end.
     pub fn pages(&self) -> &[u8] {
         self.store.bytes()
     }
@@ -175,12 +174,12 @@ impl TableSpace {
         Transaction::new(self, log)
     }
 
-    /// The catalogue as it stands.
+    /// The current catalogue.
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
     }
 
-    /// What there is.
+    /// The definitions of tables, journals and areas.
     pub fn definitions(&self) -> &[Definition] {
         &self.catalogue.definitions
     }
@@ -200,15 +199,15 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
-    /// What the rows of the table with this number are; `None` if it is no table. Where no schema is stored it is
-    /// made of the catalogue's entry, which knows the key only.
+    /// The schema of the table with this number; `None` if it is no table. If none is stored, it is made of the
+    /// catalogue's entry, which has the key only.
     pub fn schema(&self, number: u16) -> Option<&Arc<Schema>> {
         let state = self.tables.get(usize::from(number))?.as_ref()?;
         Some(&state.schema)
     }
 
-    /// Whether the schema of a table was stored by a program that knows its columns, so that it is more than its
-    /// key. A table of an older database has none until it is [declared](Transaction::declare_table) by one.
+    /// Returns true if a program that knows the columns stored the table's schema, so that it has more than the key. A
+    /// table of an older database has no stored schema until a program [declares](Transaction::declare_table) it.
     pub fn has_stored_schema(&self, number: u16) -> bool {
         let state = self.tables.get(usize::from(number));
         state.is_some_and(|state| state.as_ref().is_some_and(|state| state.schema_is_stored))
@@ -254,8 +253,8 @@ impl TableSpace {
         definition.map_or_else(|| format!("number {number}"), |d| d.name.clone())
     }
 
-    /// First stage: asks the processor for what [`TableSpace::locate`] and the transaction will
-    /// read. Called for a whole batch for each [`Prefetch`] in turn.
+    /// First stage: prefetches the memory that [`TableSpace::locate`] and the transaction will read. Called for a
+    /// whole batch for each [`Prefetch`] in turn.
     #[inline]
     pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         let Some(state) = self.state(table) else {
@@ -272,8 +271,8 @@ impl TableSpace {
         }
     }
 
-    /// As [`Prefetch::Record`] for these bytes of the record, each a range within it, instead of its beginning: of a record
-    /// of several cache lines, what will be read.
+    /// As [`Prefetch::Record`], for these bytes of the record instead of its beginning, each a range within it: the
+    /// parts to be read of a record of several cache lines.
     #[inline]
     pub fn prefetch_bytes<R: Plain>(
         &self,
@@ -307,7 +306,7 @@ impl TableSpace {
         prefetch(self.store.bytes(), row.address.0 as usize);
     }
 
-    /// Asks the processor for the row that may stand at an address: its first two cache lines.
+    /// Prefetches the row that may be at an address: its first two cache lines.
     #[inline]
     pub fn prefetch_at(&self, address: Address) {
         let at = address.0 as usize;
@@ -324,8 +323,8 @@ impl TableSpace {
         Some(Row::new(address, table.number(), self.epoch, key))
     }
 
-    /// Looks up the rows with these keys together, so that their cache misses overlap, and calls `each` with them in
-    /// their order, up to the first error.
+    /// Looks up the rows with these keys together, so that their cache misses overlap. Calls `each` with them in their
+    /// order, up to the first error.
     #[inline]
     pub(crate) fn locate_each<R: Plain, E>(
         &self,
@@ -426,7 +425,7 @@ impl<'a> View<'a> {
         self.space
     }
 
-    /// What the rows of the table with this number are; see [`TableSpace::schema`].
+    /// The schema of the table with this number; see [`TableSpace::schema`].
     pub fn schema(&self, number: u16) -> Option<&'a Arc<Schema>> {
         self.space.schema(number)
     }

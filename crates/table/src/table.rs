@@ -35,14 +35,14 @@ pub(crate) struct Slot {
 /// A table in memory.
 #[derive(Debug)]
 pub(crate) struct TableState {
-    /// Of its definition; handles of other tables have another.
+    /// The fingerprint of its definition; handles of other tables have another.
     pub fingerprint: u64,
     pub key_offset: usize,
     pub key_bytes: usize,
     pub hash: KeyHash,
-    /// Of pages of the newest shape.
+    /// The layout of pages of the newest shape.
     pub layout: PageLayout,
-    /// Of pages of the shapes before; nearly always none.
+    /// The layouts of pages of the shapes before; nearly always none.
     pub old_layouts: Vec<PageLayout>,
     pub extents: Vec<Extent>,
     /// Places of deleted records in pages of the newest shape, used again from the end.
@@ -53,43 +53,44 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
-    /// Whether rows are in `index`, by their primary key.
+    /// True if rows are in `index`, by their primary key.
     pub is_hashed: bool,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
-    /// Whether a row is checked when it has changed: what it refers to, and the table's conditions.
+    /// True if a changed row is checked: the rows that it refers to, and the table's conditions.
     pub is_checked: bool,
-    /// Whether tables have references to it.
+    /// True if tables have references to it.
     pub is_referenced: bool,
     /// True if columns have declarations beside their types.
     pub is_declared: bool,
     /// True if columns are generated of others.
     pub is_generated: bool,
-    /// As it is stored, or made of the definition if none is.
+    /// The stored schema, or one made of the definition if none is stored.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
-    /// As the catalogue has it.
+    /// Its name in the catalogue.
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Check]>)>,
     /// Its generated columns in the same way.
     pub generated: Option<(Arc<Schema>, Arc<[Generated]>)>,
-    /// Of the next content of a table that is made beside it: see [`Beside`](crate::Beside).
+    /// The next content of a table that is made beside it: see [`Beside`](crate::Beside).
     pub beside: Option<MadeBeside>,
-    /// How changes of its rows are kept, if they are.
+    /// The kept changes of its rows, if they are kept.
     pub feed: Option<Arc<Feed>>,
-    /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it tells what is worked on.
+    /// Rows inserted, changed and deleted since the opening. Not undone with a transaction: it shows which tables are
+    /// in use.
     pub changes: u64,
 }
 
-/// What a table's schema was, and what followed from it.
+/// The former schema of a table, and the state that follows from it.
 #[derive(Debug)]
 pub(crate) struct SchemaBefore {
     schema: Arc<Schema>,
     is_stored: bool,
     fingerprint: u64,
     feed: Option<Arc<Feed>>,
-    /// If the newest shape was another.
+    /// The former newest shape, if it was another.
     shape: Option<ShapeBefore>,
 }
 
@@ -101,7 +102,7 @@ struct ShapeBefore {
     fresh: Slot,
 }
 
-/// Where the key stands in a record.
+/// The place of the key in a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyPlace {
     hash: KeyHash,
@@ -129,7 +130,7 @@ impl KeyPlace {
     }
 }
 
-/// Where a record can go.
+/// The place for a new record.
 pub(crate) enum Place {
     /// The place of a deleted record.
     Freed(Address),
@@ -186,7 +187,7 @@ impl TableState {
         self
     }
 
-    /// With what is known of another state of the same table, beside its rows.
+    /// With the description of another state of the same table, and its own rows.
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
@@ -210,7 +211,7 @@ impl TableState {
         }
     }
 
-    /// Where the key stands in a record.
+    /// The place of the key in a record.
     #[inline]
     pub fn key_place(&self) -> KeyPlace {
         KeyPlace {
@@ -259,8 +260,8 @@ impl TableState {
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
     }
 
-    /// Whether it has ordered indexes, references from or to others, or conditions, or its changes are kept: a change of a row is then more than
-    /// a change of its bytes.
+    /// Returns true if a change of a row is more than a change of its bytes: the table has ordered indexes, references
+    /// from or to others, or conditions, or its changes are kept.
     #[inline]
     pub fn is_indexed(&self) -> bool {
         !self.secondary.is_empty()
@@ -270,7 +271,7 @@ impl TableState {
             || self.feed.is_some()
     }
 
-    /// Where the next record goes.
+    /// The place of the next record.
     pub fn place(&self) -> Place {
         if let Some(&address) = self.free.last() {
             return Place::Freed(address);
@@ -362,7 +363,7 @@ impl TableState {
         None
     }
 
-    /// The slot behind the one of a record's address; behind all if it is none of this table's pages.
+    /// The slot behind the one of a record's address; behind all if its page is not this table's.
     pub fn slot_behind(&self, bytes: &[u8], at: Address) -> Slot {
         let page = at.page();
         let mut extents = self.extents.iter();
@@ -382,7 +383,7 @@ impl TableState {
         }
     }
 
-    /// The records that are there, in the order of their addresses.
+    /// The existing records, in the order of their addresses.
     pub fn records<'a>(&'a self, bytes: &'a [u8]) -> Addresses<'a> {
         Addresses::new(self, bytes)
     }
@@ -410,7 +411,7 @@ impl TableState {
         }
     }
 
-    /// How records lie in a page of rows, given its bytes.
+    /// The layout of records in a page of rows, given its bytes.
     #[inline]
     pub fn layout_of(&self, page: &[u8]) -> PageLayout {
         match self.old_layouts.is_empty() {
@@ -419,7 +420,7 @@ impl TableState {
         }
     }
 
-    /// How records lie in pages of a shape, if there is such a shape.
+    /// The layout of records in pages of a shape, if there is such a shape.
     pub fn layout_of_shape(&self, shape: u8) -> Option<PageLayout> {
         let shape = usize::from(shape);
         match shape == self.old_layouts.len() {
@@ -428,8 +429,8 @@ impl TableState {
         }
     }
 
-    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not, until the page
-    /// is empty.
+    /// Returns true if free places of a page are used again, given its bytes. Those of earlier shapes are not, until
+    /// the page is empty.
     #[inline]
     pub fn is_of_newest_shape(&self, page: &[u8]) -> bool {
         self.old_layouts.is_empty() || usize::from(shape_of(page)) == self.old_layouts.len()
@@ -440,14 +441,14 @@ impl TableState {
         self.old_layouts.len() as u8
     }
 
-    /// Whether all its pages of rows are of one shape, in which a record is a whole row.
+    /// Returns true if all its pages of rows are of one shape, in which a record is a whole row.
     #[inline]
     pub fn has_one_shape(&self) -> bool {
         self.old_layouts.is_empty()
     }
 
-    /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns
-    /// what was before.
+    /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns the
+    /// former state.
     pub fn take_schema(&mut self, schema: Arc<Schema>, is_stored: bool) -> SchemaBefore {
         let mut before = SchemaBefore {
             schema: std::mem::replace(&mut self.schema, schema),
@@ -457,7 +458,7 @@ impl TableState {
             shape: None,
         };
         if before.schema.begins_with_records() != self.schema.begins_with_records() {
-            // Records of a program's type are none of these rows.
+            // Records of a program's type are not these rows.
             self.fingerprint = without_records(self.fingerprint);
         }
         let layouts = self.schema.earlier_shapes.iter();
@@ -491,7 +492,7 @@ impl TableState {
         }
     }
 
-    /// Whether a used page has rows, given its bytes: the others have cells of values.
+    /// Returns true if a used page has rows, given its bytes: the others have cells of values.
     #[inline]
     pub fn has_rows(&self, page: &[u8]) -> bool {
         !self.values.is_used() || PageLayout::has_rows(page)
@@ -599,8 +600,8 @@ pub(crate) fn fingerprint_of<R: Record>() -> u64 {
     }
 }
 
-/// Tells tables of different names or layouts apart, in one comparison; for record types at compile
-/// time (FNV-1a of 64 bits).
+/// Distinguishes tables of different names or layouts, in one comparison; for record types at compile time (FNV-1a of
+/// 64 bits).
 pub(crate) const fn fingerprint(
     name: &str,
     record_bytes: usize,

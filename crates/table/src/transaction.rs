@@ -78,11 +78,11 @@ impl<'a> Transaction<'a> {
         transaction
     }
 
-    /// Calls `each` with the records of these keys, in their order, up to the first error: many of them are looked up
+    /// Calls `each` with the records of these keys, in their order, up to the first error. Many of them are looked up
     /// together, so that their cache misses overlap.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// The error that `each` returns.
     #[inline]
     pub fn get_each<R: Plain, E>(
         &self,
@@ -99,7 +99,7 @@ impl<'a> Transaction<'a> {
     /// The same with the rows, to read and change them without looking them up again.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// The error that `each` returns.
     #[inline]
     pub fn find_each<R: Plain, E>(
         &self,
@@ -116,9 +116,8 @@ impl<'a> Transaction<'a> {
         self.space.locate(table, key)
     }
 
-    /// Asks the processor for what [`Transaction::find`] and [`Transaction::record`] will read, as
-    /// [`TableSpace::prefetch`] does: for a transaction that learns of many keys at once, so that their
-    /// cache misses overlap.
+    /// Prefetches the memory that [`Transaction::find`] and [`Transaction::record`] will read, as
+    /// [`TableSpace::prefetch`] does. A transaction that gets many keys at once overlaps their cache misses so.
     #[inline]
     pub fn prefetch<R: Plain>(&self, what: Prefetch, table: Table<R>, key: R::Key) {
         self.space.prefetch(what, table, key);
@@ -134,7 +133,7 @@ impl<'a> Transaction<'a> {
         Ok(plain_at(self.space.store.bytes(), at))
     }
 
-    /// What the transaction sees, with its own changes, to read.
+    /// The transaction's own view, with its changes, to read.
     #[inline]
     pub fn view(&self) -> View<'_> {
         self.space.view()
@@ -181,7 +180,7 @@ impl<'a> Transaction<'a> {
     /// Inserts a plain record; the row is to change it without looking it up.
     ///
     /// # Errors
-    /// Those of [`Transaction::insert`].
+    /// The errors of [`Transaction::insert`].
     pub fn insert_and_find<R: Plain>(
         &mut self,
         table: Table<R>,

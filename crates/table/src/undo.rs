@@ -1,5 +1,5 @@
-//! What must be done to undo the running transaction: before-images of bytes, and what changed in
-//! memory only. Undone from the end, so that every step finds the state that it was made in.
+//! The steps to undo the running transaction: before-images of bytes, and changes of memory. They are undone from the
+//! end, so that every step finds the state that it was made in.
 //!
 //! The arena is kept from transaction to transaction, so that nothing is allocated on the hot path.
 //!
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// These bytes stood here; their images are at the arena's end.
+    /// These bytes were here; their images are at the arena's end.
     Bytes { address: Address, length: u32 },
     /// A record was put into a place: taken from the free list, or fresh.
     Inserted {
@@ -34,11 +34,11 @@ pub(crate) enum Step {
         address: Address,
         freed: bool,
     },
-    /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
-    /// if it was none before. Pushed before the bytes change.
+    /// The occupancy of a value page, or its use, changed; it was made one for cells of `class` if it was none before.
+    /// Pushed before the bytes change.
     Values { table: u16, page: PageId, class: u8 },
-    /// A page was taken: one that was never used, with the free places that were left in the page before, or an empty
-    /// one of an earlier shape, with its own.
+    /// A page was taken. It was never used, and the page before left free places; or it is an empty one of an earlier
+    /// shape, with places of its own.
     PageTaken {
         table: u16,
         places: u32,
@@ -64,7 +64,7 @@ pub(crate) enum Step {
     Extended { table: u16 },
     /// A table or journal was defined.
     Defined,
-    /// Tables, or their names or extents, changed; what was before is the last of [`Undo::replaced`].
+    /// Tables, or their names or extents, changed; the last of [`Undo::replaced`] is the former state.
     Replaced,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
     Schema { table: u16 },
@@ -85,16 +85,16 @@ pub(crate) struct Undo {
     marks: Marks<Savepoint>,
 }
 
-/// What was before a table was dropped, emptied at once, renamed, or got free pages.
+/// The state from before a table was dropped, emptied at once, renamed, or got free pages.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     pub catalogue: Catalogue,
-    /// The table, and what it was.
+    /// The table.
     pub table: u16,
     pub was: Was,
 }
 
-/// What a table was before.
+/// A table's former state.
 #[derive(Debug)]
 pub(crate) enum Was {
     /// In this state, if it was a table.
@@ -103,7 +103,7 @@ pub(crate) enum Was {
     Named { name: Arc<str>, fingerprint: u64 },
     /// With an extent less.
     Smaller,
-    /// In this state, before it took over what was made under another number.
+    /// In this state, before it took over the content under another number.
     TakenOver(Box<TakenOver>),
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Was {
 #[derive(Debug)]
 pub(crate) struct TakenOver {
     pub state: TableState,
-    /// The number of the content, and what that was.
+    /// The number of the content, and its former state.
     pub from: u16,
     pub made: MadeBeside,
     pub schema: Arc<Schema>,
@@ -132,19 +132,20 @@ impl Undo {
         self.steps.push(step);
     }
 
-    /// Notes what was before.
+    /// Notes a former state.
     pub fn push_replaced(&mut self, before: Replaced) {
         self.replaced.push(before);
         self.steps.push(Step::Replaced);
     }
 
-    /// Whether anything was replaced, or an index dropped: their memory is given back when nobody will undo it.
+    /// Returns true if a table was replaced or an index dropped: their memory is freed once undo is no longer
+    /// possible.
     #[inline]
     pub fn keeps_memory(&self) -> bool {
         !self.replaced.is_empty() || !self.indexes.is_empty()
     }
 
-    /// What was replaced, when nobody will undo it.
+    /// Takes the replaced states, once undo is no longer possible.
     pub fn take_replaced(&mut self) -> Vec<Replaced> {
         std::mem::take(&mut self.replaced)
     }
@@ -154,7 +155,7 @@ impl Undo {
         &mut self.marks
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -182,7 +183,7 @@ impl Undo {
         self.indexes.pop()
     }
 
-    /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
+    /// Takes the last step; for bytes, their image stays at the end until `drop_image`.
     pub fn pop(&mut self) -> Option<Step> {
         self.steps.pop()
     }

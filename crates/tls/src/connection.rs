@@ -22,7 +22,7 @@ pub struct TlsConnection {
 }
 
 impl fmt::Debug for TlsConnection {
-    /// Without what the machine knows.
+    /// Without the machine's state.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = &mut formatter.debug_struct("TlsConnection");
         shown.field("peer", &self.peer).finish_non_exhaustive()
@@ -53,7 +53,7 @@ impl TlsConnection {
         self.machine.wants_write()
     }
 
-    /// Gives the socket what the machine has for it.
+    /// Sends the machine's bytes to the socket.
     pub fn send(&mut self) -> io::Result<()> {
         while self.has_unsent() {
             match self.machine.write_tls(self.socket.get_mut()) {
@@ -66,8 +66,8 @@ impl TlsConnection {
         Ok(())
     }
 
-    /// Gives the machine what the socket has next, and sends what it answers; whether there was anything. Bytes that
-    /// the machine does not understand or trust are an error that carries a
+    /// Passes the socket's next bytes to the machine, and sends its answers. Returns true if there were any. Bytes
+    /// that the machine does not understand or trust are an error that carries a
     /// [`TransportError`](sardonyx_base::transport::TransportError).
     pub fn receive(&mut self) -> io::Result<bool> {
         let read = self.machine.read_tls(&mut self.socket)?;
@@ -88,7 +88,7 @@ impl Read for TlsConnection {
         loop {
             match self.machine.reader().read(into) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Nothing: the other end said that nothing comes; `UnexpectedEof`: it did not.
+                // Nothing: the other end announced the end; `UnexpectedEof`: it did not.
                 read => return read,
             }
             self.receive()?;
@@ -101,7 +101,7 @@ impl Write for TlsConnection {
         self.send()?;
         let taken = self.machine.writer().write(bytes)?;
         match self.send() {
-            // They are taken: who wants to know where they are flushes.
+            // They are taken: a caller that needs to know that they were sent flushes.
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(taken),
         }

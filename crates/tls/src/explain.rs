@@ -1,7 +1,7 @@
-//! Why two processes do not come together, in words that say what to do.
+//! The reasons why two processes do not connect, as texts with the remedy.
 //!
-//! An error of `rustls` is one of three things here. This end does not trust the other, the other does not trust this
-//! one (it said so by an alert), or the other end does not speak this TLS at all.
+//! An error of `rustls` is one of three things here. This end does not trust the other; the other does not trust this
+//! one (it sent an alert); or the other end does not speak this TLS at all.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 use sardonyx_base::transport::TransportError;
@@ -14,9 +14,9 @@ pub fn certificate(error: &CertificateError) -> String {
             "its certificate has expired: give it a new one, if the clocks are right".into()
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "its certificate is not valid yet: look at the clocks".into()
+            "its certificate is not valid yet: check the clocks".into()
         }
-        // The second is said of a CA of the same name with another key.
+        // The second is also the error for a CA of the same name with another key.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "its certificate was signed by another CA: give all processes certificates of one".into()
         }
@@ -28,7 +28,7 @@ pub fn certificate(error: &CertificateError) -> String {
              nothing"
                 .into()
         }
-        other => format!("its certificate is none that can be used ({other})"),
+        other => format!("its certificate cannot be used ({other})"),
     }
 }
 
@@ -56,7 +56,7 @@ pub fn error(peer: &str, error: &Error) -> TransportError {
             None => other(format!("it ended TLS's greeting with the alert {alert:?}")),
         },
         Error::InvalidMessage(InvalidMessage::InvalidContentType) => other(
-            "what it sends is no TLS, which this process uses: give both ends the same transport"
+            "its bytes are no TLS, which this process uses: give both ends the same transport"
                 .into(),
         ),
         Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => {
@@ -66,7 +66,7 @@ pub fn error(peer: &str, error: &Error) -> TransportError {
     }
 }
 
-/// Why the other end refuses this process, if that is what its alert says.
+/// The reason why the other end refuses this process, if its alert gives one.
 fn refusal(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {
@@ -81,8 +81,8 @@ fn refusal(alert: AlertDescription) -> Option<&'static str> {
         | AlertDescription::CertificateRevoked
         | AlertDescription::CertificateUnknown
         | AlertDescription::AccessDenied => {
-            "this process's certificate is not accepted there (its name, its purpose or its kind): what that one says of \
-             it has more"
+            "this process's certificate is not accepted there (its name, its purpose or its kind): the other \
+             end's log has more"
         }
         _ => return None,
     })

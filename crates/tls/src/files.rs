@@ -1,7 +1,7 @@
-//! PEM files: the CA that both ends trust, this process's certificate, and its key; and what is wrong with them.
+//! PEM files: the CA that both ends trust, this process's certificate, and its key; and their errors.
 //!
-//! Whatever is wrong is found when the files are read, and said of the file: a certificate that the others would refuse is
-//! refused here first. No error has a byte of a key.
+//! Errors are found when the files are read, and name the file: a certificate that the others would refuse is refused
+//! here first. No error has a byte of a key.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -42,7 +42,7 @@ impl TlsFiles {
     }
 }
 
-/// Why files cannot be used for TLS.
+/// The reason why files cannot be used for TLS.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -61,7 +61,7 @@ pub enum TlsError {
         /// The file.
         file: PathBuf,
     },
-    /// A file has not what it should have.
+    /// A file lacks its required content.
     #[error("{} has no {what} in PEM (a part from -----BEGIN to -----END): {reason}", file.display())]
     NoPem {
         /// The file.
@@ -76,11 +76,11 @@ pub enum TlsError {
     Unusable {
         /// Its place.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Others may read the key.
-    #[error("{} may be read by everybody: take that away (chmod o-rwx), and make a new key if others were there", file.display())]
+    #[error("{} is readable by all users: remove that right (chmod o-rwx), and make a new key if another user may have read it", file.display())]
     KeyForAll {
         /// Its place.
         file: PathBuf,
@@ -100,10 +100,10 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The CA.
         authority: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The name is none.
+    /// The name is invalid.
     #[error("{name:?} is no DNS name: give one that all certificates have, such as bank.internal")]
     Name {
         /// The given name.
@@ -152,14 +152,14 @@ pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsErro
     }
 }
 
-/// The certificates of a CA, as what is trusted.
+/// The certificates of a CA, as the trusted ones.
 pub fn authority(file: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(file)? {
         let added = roots.add(certificate);
         added.map_err(|error| TlsError::Unusable {
             file: file.into(),
-            reason: format!("it has what is no certificate ({error})"),
+            reason: format!("it has a part that is no certificate ({error})"),
         })?;
     }
     Ok(roots)

@@ -1,7 +1,7 @@
-//! TLS as a transport: the greeting, by who calls and who is called, within a time.
+//! TLS as a transport: the greeting, of the calling and the called end, within a time.
 //!
-//! With TLS 1.3 who calls is done before who was called has looked at its certificate: a refusal comes with the first
-//! read. It would be lost if the other end closed a socket in which bytes wait (the system then resets the
+//! With TLS 1.3 the calling end is done before the called one has checked its certificate: a refusal comes with the
+//! first read. It would be lost if the other end closed a socket in which bytes wait (the system then resets the
 //! connection). So a refusing end reads on, within the greeting's time and up to a bound, until the other end has
 //! closed.
 
@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So much is read on from who was refused.
+/// The number of bytes that are read on from a refused end.
 const REFUSED_BYTES_MAX: usize = 64 << 10;
 
 /// TLS with certificates at both ends. A copy is the same one. Connections that it makes have no time limits.

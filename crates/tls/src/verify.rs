@@ -1,7 +1,7 @@
 //! The trusted ends: those with the key of a certificate that the CA has signed; and, if a name was given, that has
 //! it.
 //!
-//! The same for who calls and who is called. The checks are those of `rustls` and `webpki`. Unlike a browser, it does
+//! The same for both ends. The checks are those of `rustls` and `webpki`. Unlike a browser, it does
 //! not compare a certificate's hosts with the address (see the crate's head).
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -27,7 +27,7 @@ impl Members {
     /// The verifier of certificates of these.
     ///
     /// # Errors
-    /// If there are none.
+    /// If there are no certificates.
     pub fn of(
         roots: RootCertStore,
         provider: Arc<CryptoProvider>,

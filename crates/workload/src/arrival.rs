@@ -1,8 +1,8 @@
-//! When transactions arrive: the times between arrivals, of several processes with a given rate.
+//! The times between arrivals of transactions, of several processes with a given rate.
 //!
-//! The GEM paper drives its model with an open Poisson stream. The other processes are more regular
-//! (deterministic, Erlang) or burstier (hyperexponential, on-off), to show the part of a response
-//! time that comes from the arrivals alone. Each has exactly the mean rate asked for.
+//! The GEM paper drives its model with an open Poisson stream. The other processes are more regular (deterministic,
+//! Erlang) or burstier (hyperexponential, on-off). They show the part of a response time that comes from the arrivals
+//! alone. Each has exactly the mean rate asked for.
 //!
 //! Times are seconds as `f64`. Logarithms are `libm`'s, which give the same bits on every machine,
 //! so a seed replays everywhere (invariant I11).
@@ -58,7 +58,7 @@ pub enum Process {
     },
 }
 
-/// Why an arrival process is not possible.
+/// The reason why an arrival process is not possible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrivalError {
@@ -216,7 +216,7 @@ impl Arrivals {
     }
 }
 
-/// Written so that what is not a number fails, too.
+/// Written so that a NaN fails, too.
 fn check(
     what: &'static str,
     value: f64,

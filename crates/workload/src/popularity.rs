@@ -1,9 +1,9 @@
 //! The popularity of many items: equal, by Zipf's law, scattered, or the newest most.
 //!
-//! Zipf's law here is YCSB's. Item `i` (from 0) is drawn with a probability proportional to
-//! `1 / (i + 1)^0.99`, by the method of Gray et al., which needs one random number and one power. The
-//! scattered form draws from ten billion ranks and hashes the rank to an item, so that popular items lie
-//! anywhere; the newest-first form counts ranks from the end.
+//! Zipf's law here is YCSB's. Item `i` (from 0) is drawn with a probability proportional to `1 / (i + 1)^0.99`, by the
+//! method of Gray et al. The method needs one random number and one power. The scattered form draws from ten billion
+//! ranks and hashes the rank to an item, so that popular items lie anywhere. The newest-first form counts ranks from
+//! the end.
 //!
 //! Source: B. F. Cooper et al., *Benchmarking Cloud Serving Systems with YCSB* (2010), section 4; J. Gray et
 //! al., *Quickly Generating Billion-Record Synthetic Databases* (1994), section 3.

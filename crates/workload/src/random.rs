@@ -1,8 +1,8 @@
 //! Seeded random numbers that never change: xoshiro256++, its state filled by splitmix64.
 //!
-//! A failing run prints its seed, and that seed must replay the run years later and on another
-//! machine (invariant I11). The generators of the usual crates do not promise that across versions,
-//! so this one is written out here and pinned to the published sequences by its tests.
+//! A failing run prints its seed, and that seed must replay the run years later and on another machine (invariant
+//! I11). The generators of the usual crates do not promise that across versions. So this one is written out here, and
+//! its tests pin it to the published sequences.
 //!
 //! Not for secrets: the sequence is predictable from a few outputs.
 

@@ -85,7 +85,7 @@ impl Access {
     }
 }
 
-/// One access to one page: what a lock is requested for and a buffer is asked for.
+/// One access to one page: a lock is requested for it and a buffer is asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageReference {
     /// The page.
@@ -116,13 +116,13 @@ impl PageReference {
 
 /// A transaction: its type and its references, in order.
 ///
-/// A caller that takes many of them from a source passes the same one again and again
-/// ([`Transaction::clear`] keeps the allocation), so that none is allocated per transaction.
+/// A caller that takes many of them from a source passes the same one again and again. So none is allocated per
+/// transaction ([`Transaction::clear`] keeps the allocation).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Transaction {
     /// The transaction type, from 0.
     pub kind: u16,
-    /// Every record access, in order; a page accessed twice is there twice.
+    /// Every record access, in order; a page accessed twice is in it twice.
     pub references: Vec<PageReference>,
 }
 

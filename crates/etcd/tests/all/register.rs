@@ -27,7 +27,7 @@ fn options_at(etcd: &ScriptedEtcd, number: usize) -> EtcdOptions {
     }
 }
 
-/// A register whose view cannot be read, and whose lease is over by its node's clock, when a test says so.
+/// A register whose view cannot be read, and whose lease is over by its node's clock, when a test sets that.
 #[derive(Debug)]
 struct Aged {
     etcd: Etcd,
@@ -96,7 +96,7 @@ fn a_view_is_replaced_by_one_of_two() {
     assert_eq!(two.read().unwrap(), view(1, a));
     assert!(two.swap(Epoch(1), &view(2, b)).unwrap());
     assert_eq!(one.read().unwrap(), view(2, b));
-    // An answer that is lost says nothing; what is read then does.
+    // A lost answer proves nothing; the next read does.
     etcd.lose_answers(1);
     assert!(one.swap(Epoch(2), &view(3, a)).is_err());
     assert_eq!(one.read().unwrap(), view(3, a));
@@ -155,7 +155,7 @@ fn a_node_whose_lease_runs_out_acknowledges_nothing_more_and_nothing_is_lost() {
         failed_reads: failed_reads.clone(),
         is_over: is_over.clone(),
     };
-    // It is to be told soon that its lease cannot be renewed; on a busy machine that is short for a lock.
+    // It is to learn soon that its lease cannot be renewed; on a busy machine that is short for a lock.
     let one = join_with(&server, Box::new(register), Duration::from_millis(200));
     let two = join(&server, Box::new(Etcd::new(options_at(&etcd, 1))));
     for page in 0..16 {
@@ -166,7 +166,8 @@ fn a_node_whose_lease_runs_out_acknowledges_nothing_more_and_nothing_is_lost() {
     let of_one = (16..64).find(|page| one.authority(*page) == Some(one.number()));
     let of_one = of_one.unwrap();
     assert_eq!(surely(|| add(&one, of_one, 1)), 1);
-    // The first one hears nothing of etcd, in the middle of reading the view, and in the end tells nobody what it reads.
+    // The first one gets no answer of etcd, in the middle of reading the view, and so cannot report its view at the
+    // end.
     is_unreadable.store(true, Ordering::SeqCst);
     while failed_reads.load(Ordering::SeqCst) == 0 {
         std::thread::yield_now();
@@ -190,7 +191,7 @@ fn a_node_whose_lease_runs_out_acknowledges_nothing_more_and_nothing_is_lost() {
     for page in 0..16 {
         assert_eq!(add(&two, page, 1).unwrap(), 3);
     }
-    // What the first one writes has not happened, although it believes that it takes part.
+    // The first one's write has not happened, although it believes that it takes part.
     assert_eq!(one.members().len(), 2);
     let written = add(&one, of_one, 1);
     assert!(matches!(written, Err(NodeError::Fenced(_))), "{written:?}");
@@ -206,7 +207,7 @@ fn a_node_whose_lease_ran_out_while_it_was_stopped_stops_though_nobody_shut_it_o
     let server = serve(database.path());
     let alone = join(&server, Box::new(Etcd::new(options(&etcd))));
     assert_eq!(add(&alone, 3, 1).unwrap(), 1);
-    // Nobody asks etcd for so long that it lets the lease go. The next who joins would not wait for this node.
+    // etcd is not asked for so long that it ends the lease. The next node to join would not wait for this one.
     etcd.run_out(&format!("bank/node/{}", alone.number().0));
     while alone.check().is_ok() {
         std::thread::yield_now();
@@ -227,7 +228,7 @@ fn without_etcd_nodes_go_on_as_long_as_their_leases_live() {
     let server = serve(database.path());
     let one = join(&server, Box::new(Etcd::new(options(&etcd))));
     let two = join(&server, Box::new(Etcd::new(options(&etcd))));
-    // The first one learns from etcd that there is a second one: it must know it before etcd is silent.
+    // The first one learns from etcd that there is a second one, before etcd is silent.
     while one.members().len() < 2 {
         std::thread::yield_now();
     }
@@ -235,7 +236,7 @@ fn without_etcd_nodes_go_on_as_long_as_their_leases_live() {
     assert_eq!(add(&two, 1, 3).unwrap(), 5);
     etcd.be_silent([true; 2]);
     assert_eq!(add(&one, 1, 5).unwrap(), 10);
-    // What is written is refused by nobody, as nobody has closed its log; what is only read waits for the lease.
+    // A write is not refused, as no node has closed its log; a read waits for the lease.
     etcd.be_silent([false; 2]);
     assert_eq!(add(&two, 1, 1).unwrap(), 11);
     assert_eq!(read(&one, 1).unwrap(), 11);

@@ -85,7 +85,7 @@ impl Decoder {
     }
 }
 
-/// Checks that what is compressed will not ask for memory beyond all bounds.
+/// Checks that compressed data will not ask for unbounded memory.
 fn check_lengths(
     format: Format,
     batch: &arrow_ipc::RecordBatch<'_>,
@@ -191,7 +191,7 @@ fn next_message(source: &mut impl Read) -> Result<Option<(Vec<u8>, Buffer)>, Int
     }
 }
 
-/// So many bytes, or all that are left. Memory grows with what is there.
+/// Reads so many bytes, or the rest. Memory grows with the bytes read.
 fn read(source: &mut impl Read, length: usize) -> Result<Vec<u8>, InterchangeError> {
     let mut bytes = Vec::with_capacity(length.min(1 << 20));
     source.take(length as u64).read_to_end(&mut bytes)?;
@@ -260,7 +260,7 @@ impl Batches for IpcFile {
     }
 }
 
-/// The message that the table of contents says: its description and its body.
+/// A message of the table of contents: its description and its body.
 fn block_of(source: &CheckedSource, block: &Block) -> Result<(Vec<u8>, Buffer), InterchangeError> {
     let format = Format::Arrow;
     let wrong = || damaged(format, "its table of contents");

@@ -81,8 +81,7 @@ enum Seekable {
     Bytes(Bytes),
 }
 
-/// A file that is read anywhere, but not beyond its end: a length that a file says is checked before memory is
-/// asked for.
+/// A file that is read anywhere, but not beyond its end: a length in the file is checked before memory is requested.
 #[derive(Debug)]
 struct CheckedSource {
     source: Seekable,
@@ -118,7 +117,7 @@ impl CheckedSource {
         Ok(Some(bytes))
     }
 
-    /// Reads bytes that are there.
+    /// Reads existing bytes.
     fn read_at(&self, start: u64, buffer: &mut [u8]) -> io::Result<()> {
         match &self.source {
             Seekable::File(file) => file.read_exact_at(buffer, start),

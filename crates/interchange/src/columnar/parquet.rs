@@ -30,7 +30,7 @@ pub(super) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Begins to read: what the file's end says.
+    /// Begins to read: the metadata at the file's end.
     pub fn new(source: CheckedSource) -> Result<Self, InterchangeError> {
         let length = source.length();
         let source = Shared(Arc::new(source));

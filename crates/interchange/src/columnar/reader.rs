@@ -20,7 +20,7 @@ pub(crate) struct ColumnarReader {
     /// `None` after an error.
     batches: Option<Box<dyn Batches>>,
     schema: Arc<Schema>,
-    /// Of the file's columns, the numbers of the table's.
+    /// The numbers of the table's columns, in the order of the file's.
     columns: Vec<usize>,
     /// The rest of the last batch.
     rest: Option<RecordBatch>,

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 pub(super) const DIGITS: u8 = 38;
 const INTEGER_DIGITS: u8 = 39;
 
-/// The extension that says that 16 bytes are a UUID.
+/// The extension that marks 16 bytes as a UUID.
 const UUID: &str = "arrow.uuid";
 
-/// Says which of a field's possible types its column had.
+/// Names the one of a field's possible types that its column had.
 const TYPE_KEY: &str = "sardonyx.type";
 
 /// The form of a column in a file.
@@ -39,7 +39,7 @@ pub(super) fn field_of(column: &Column) -> Field {
         Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         Type::Uuid => DataType::FixedSizeBinary(16),
         Type::Plain { bytes, .. } => DataType::FixedSizeBinary(bytes as i32),
-        // Bytes, and what is younger than this.
+        // Bytes, and types younger than this.
         _ => DataType::Binary,
     };
     let mut metadata = HashMap::new();
@@ -56,7 +56,7 @@ pub(super) fn field_of(column: &Column) -> Field {
     Field::new(&column.name, data, column.is_nullable()).with_metadata(metadata)
 }
 
-/// The type of a new column for a file's; `None` if there is none.
+/// The type of a new column for a file's; `None` if no type fits.
 pub(super) fn type_of(field: &Field) -> Option<Type> {
     let said = field.metadata().get(TYPE_KEY);
     Some(match values_of(field.data_type()) {

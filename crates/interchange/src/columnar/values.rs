@@ -17,7 +17,7 @@ const DAY_MILLISECONDS: i64 = 86_400_000;
 pub(super) struct ColumnValues<'a> {
     kind: Type,
     nulls: Option<NullBuffer>,
-    /// Of a dictionary: the places of its values.
+    /// The places of a dictionary's values.
     keys: Option<Vec<usize>>,
     values: Values<'a>,
 }
@@ -113,7 +113,7 @@ impl<'a> ColumnValues<'a> {
     /// The value of a row.
     ///
     /// # Errors
-    /// Why it is none of the column's type. Faults that only the table can detect are reported when the
+    /// The reason why it is not of the column's type. Faults that only the table can detect are reported when the
     /// row is inserted.
     pub fn get(&self, row: usize) -> Result<ValueRef<'a>, &'static str> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {

@@ -130,7 +130,7 @@ impl<W: Write + Send> ColumnarWriter<W> {
         }
     }
 
-    /// Writes what is left and the file's end, and gives the sink back.
+    /// Writes the rest and the file's end, and returns the sink.
     pub fn finish(mut self) -> Result<W, InterchangeError> {
         if self.rows > 0 {
             self.write_batch()?;

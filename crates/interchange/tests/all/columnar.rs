@@ -260,7 +260,7 @@ const KINDS: [Type; 14] = [
     Type::Uuid,
 ];
 
-/// A table with all types, and a file of three of its rows as it is exported.
+/// A table with all types, and an exported file of three of its rows.
 fn exported(format: Format) -> (Schema, Vec<u8>) {
     let mut schema = Schema::new();
     for (number, kind) in KINDS.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is written is read as the same values, in every format; what is wrong is told with its line and column.
+//! Written values are read as the same values, in every format; faults are reported with their line and column.
 
 use crate::reading::read;
 use proptest::prelude::*;

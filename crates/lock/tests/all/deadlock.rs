@@ -51,13 +51,13 @@ fn rule() -> impl Strategy<Value = VictimRule> {
     (any::<u64>(), 0..4_usize).prop_map(|(seed, place)| VictimRule::all(seed)[place])
 }
 
-/// Whether an edge leads to what this wait keeps from ending.
+/// Returns true if an edge leads to an owner that this wait keeps from ending.
 fn leads_to(edge: &Edge, wait: &Blocked) -> bool {
     let waiter = wait.asker.waiter;
     edge.to == waiter || edge.to == waiter.transaction_of()
 }
 
-/// Whether none of the set can end before another of it has.
+/// Returns true if none of the set can end before another of it has.
 fn closed(waits: &[Blocked], set: u32) -> bool {
     let members = || (0..waits.len()).filter(|place| set >> place & 1 == 1);
     members().all(|place| {
@@ -85,8 +85,8 @@ proptest! {
         ..ProptestConfig::with_cases(4000)
     })]
 
-    /// There is a victim exactly if there is a deadlock; it is in one, and is told what helps. When
-    /// the victims are gone, everybody can end.
+    /// There is a victim exactly if there is a deadlock. It is in one, and its outcome resolves it. Without the
+    /// victims, all can end.
     #[test]
     fn victims_are_found_exactly_in_deadlocks(
         mut waits in waits(),
@@ -125,7 +125,7 @@ proptest! {
         let waits: Vec<Blocked> = (0..2)
             .map(|place| {
                 let (number, other) = (place as u64 + 1, 2 - place as u64);
-                // Whether the edge into the other one is to its subtransaction.
+                // True if the edge into the other one is to its subtransaction.
                 let direct = directly[1 - place];
                 Blocked {
                     asker: Asker {
@@ -152,7 +152,7 @@ proptest! {
         prop_assert!(rank(place) < rank(other));
     }
 
-    /// In a cycle of any length each rule names whom it says, whoever else waits.
+    /// In a cycle of any length each rule chooses its own victim, even if others wait.
     #[test]
     fn each_rule_chooses_as_it_says_among_those_of_whom_the_same_is_asked(
         ages in vec(0..4_u64, 2..8),
@@ -166,7 +166,7 @@ proptest! {
         let requester = requester % (members + 1);
         let asked = |place: usize| (compensations[place], !restarts[place]);
         let least = (0..members).map(asked).min().expect("at least two");
-        // By hand: all of whom the least is asked, the oldest first.
+        // By hand: all that need the mildest outcome, the oldest first.
         let mut eligible: Vec<usize> = (0..members).filter(|p| asked(*p) == least).collect();
         eligible.sort_by_key(|place| (ages[*place], *place));
         let chosen = |rule| {
@@ -184,7 +184,7 @@ proptest! {
     }
 }
 
-/// Waits in a ring, each for the next; `restarts` says whether it helps to restart the nth.
+/// Waits in a ring, each for the next; `restarts` is true if a restart of the nth helps.
 fn ring(ages: &[u64], compensations: &[bool], restarts: &[bool]) -> Vec<Blocked> {
     let wait = |place: usize| {
         let number = place as u64 + 1;

@@ -1,5 +1,5 @@
-//! The lock manager, driven by one thread for many owners, beside the lock table without threads:
-//! what one grants, the other grants; where the table would queue, the manager refuses to wait.
+//! The lock manager, driven by one thread for many owners, beside the lock table without threads: both grant the same.
+//! If the table would queue, the manager refuses to wait.
 
 use crate::oracle::LockTable;
 use proptest::collection::vec;

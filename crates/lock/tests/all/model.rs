@@ -1,5 +1,5 @@
-//! Lock queues and tables against a naive model: a list of what is held and a list of who waits,
-//! with everything recomputed from scratch after each step.
+//! Lock queues and tables against a naive model: a list of locks and a list of waiters, with everything recomputed
+//! from scratch after each step.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ impl Model {
         })
     }
 
-    /// Whom the waiter at this place waits for, by the definition.
+    /// The owners that the waiter at this place waits for, by the definition.
     fn blockers(&self, object: &Object, place: usize) -> BTreeSet<Owner> {
         let waiter = &object.waiters[place];
         let holders = object.held.iter().filter(|(owner, held)| {
@@ -94,7 +94,7 @@ impl Model {
             .collect()
     }
 
-    /// Grants whoever has nobody to wait for, first come first served.
+    /// Grants requests that have none to wait for, first come first served.
     fn grant(&mut self, key: Key) -> Vec<Owner> {
         let mut granted = Vec::new();
         loop {
@@ -113,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Whether an owner that holds these has all rights of `mode`.
+    /// Returns true if an owner that holds these has all rights of `mode`.
     fn covers(&self, held: &BTreeSet<u8>, mode: u8) -> bool {
         let size = self.rows.len();
         let mode = usize::from(mode);
@@ -166,7 +166,7 @@ impl Model {
         }
     }
 
-    /// Takes the owner's waiting request out, and what it holds.
+    /// Removes the owner's waiting request, and its locks.
     fn remove(&mut self, owner: Owner, key: Key, holding: bool) -> Vec<Owner> {
         let object = self.objects.entry(key).or_default();
         object.waiters.retain(|waiter| waiter.owner != owner);
@@ -176,7 +176,7 @@ impl Model {
         self.grant(key)
     }
 
-    /// Everyone whom `owner` waits for, directly or not.
+    /// All that `owner` waits for, directly or not.
     fn reachable(&self, owner: Owner) -> BTreeSet<Owner> {
         let mut reached = BTreeSet::new();
         let mut edges = BTreeSet::from([owner]);
@@ -219,9 +219,8 @@ proptest! {
         ..ProptestConfig::with_cases(2000)
     })]
 
-    /// The table does what the model does: the same answers, the same grants in the same order, the
-    /// same holders; a deadlock is found exactly if there is one. Keys divide into two tables, and
-    /// cycles are found over both.
+    /// The table equals the model: the same answers, the same grants in the same order, the same holders. A deadlock
+    /// is found exactly if there is one. Keys divide into two tables, and cycles are found over both.
     #[test]
     fn tables_do_what_the_model_does(
         (rows, steps) in rows().prop_flat_map(|rows| {
@@ -319,7 +318,7 @@ proptest! {
     }
 }
 
-/// Everyone to whom the steps lead from `start`.
+/// All that the steps lead to from `start`.
 fn reach(start: Owner, step: impl Fn(Owner) -> Vec<Owner>) -> BTreeSet<Owner> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start];

@@ -93,8 +93,7 @@ fn an_adopted_lock_makes_its_owners_request_a_conversion() {
     assert_eq!(queue.blockers(&MATRIX, 2).collect::<Vec<_>>(), [3]);
 }
 
-/// What is held was asked for once: to do the same again is to ask again, where others have come in
-/// between.
+/// A lock is held for one request. To do the same again is to ask again, if others have come in between.
 #[test]
 fn a_lock_held_is_granted_again_only_beside_those_who_would_admit_it() {
     // A deposit is admitted beside a withdrawal, and admits none.

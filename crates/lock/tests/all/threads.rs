@@ -1,4 +1,4 @@
-//! The lock manager with threads of the operating system: who waits is let go on, or denied.
+//! The lock manager with threads of the operating system: a waiter is granted its lock, or denied.
 
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Locks, Mode, Owner, PAGES, Quantity, Reserved,
@@ -267,8 +267,8 @@ fn who_is_ahead_in_the_queue_of_an_object_is_not_restarted_for_that() {
             denied
         });
         until_waiting(&locks, 2);
-        // 1 waits for the page of 2, which waits behind the conversion of 3, which waits for 1. The
-        // youngest is 3, but it has no page to let go of, and its conversion would come again first.
+        // 1 waits for the page of 2, which waits behind the conversion of 3, which waits for 1. The youngest is 3, but
+        // it has no page to release, and its conversion would come again first.
         let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
         assert_eq!(granted, Ok(Granted::New));
         assert_eq!(behind.join().unwrap(), Err(Denied::Restart));
@@ -327,8 +327,8 @@ fn who_has_to_go_first_only_is_waited_for_alone_and_not_its_siblings() {
     });
 }
 
-/// Three transactions in a ring, which the request of the second closes: the number of the one that is
-/// told to abort.
+/// Three transactions in a ring, which the request of the second closes. Returns the number of the one that has to
+/// abort.
 fn victim_of_three(rule: VictimRule) -> u64 {
     let locks = Locks::with_victims(rule);
     // A transaction that locks pages itself, to its end.

@@ -1,7 +1,7 @@
-//! A lock table of one thread, by key: what the threaded [`sardonyx_lock::Locks`] is compared with.
+//! A lock table of one thread, by key: the reference for the threaded [`sardonyx_lock::Locks`].
 //!
-//! An object that nobody locks takes no room. What an owner holds and awaits is listed by owner, so
-//! that the end of a transaction costs no search.
+//! An unlocked object takes no room. The holdings and waits of an owner are listed by owner, so that the end of a
+//! transaction costs no search.
 
 #![allow(dead_code, reason = "a test of multilevel uses a part of it")]
 
@@ -37,7 +37,7 @@ pub struct LockTable<K, O> {
 }
 
 impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
-    /// An empty table whose locks are compatible as `matrix` says.
+    /// An empty table with this matrix.
     pub fn new(matrix: Compatibility) -> Self {
         LockTable {
             matrix,
@@ -68,7 +68,7 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         answer
     }
 
-    /// Gives back one lock, held or awaited. Appends to `granted` who holds (more) of `key` now.
+    /// Releases one lock, held or awaited. Appends to `granted` the owners that hold (more) of `key` now.
     pub fn release(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) {
         self.release_in_queue(owner, key, granted);
         self.disown(owner, key);
@@ -81,7 +81,7 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         }
     }
 
-    /// Takes back what the owner awaits of `key`; what it holds stays. Returns whether it waited.
+    /// Cancels the owner's request for `key`; its held modes stay. Returns true if it waited.
     pub fn cancel(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) -> bool {
         let Some(queue) = self.queues.get_mut(&key) else {
             return false;
@@ -100,7 +100,7 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         waited
     }
 
-    /// What the owner holds of `key`.
+    /// The modes that the owner holds of `key`.
     pub fn held(&self, owner: O, key: K) -> Modes {
         self.queues
             .get(&key)
@@ -115,12 +115,12 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         cycle
     }
 
-    /// How many objects somebody holds or awaits.
+    /// The number of objects that are held or awaited.
     pub fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Whether nobody holds or awaits anything.
+    /// Returns true if nothing is held or awaited.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }

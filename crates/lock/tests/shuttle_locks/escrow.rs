@@ -1,5 +1,5 @@
-//! Escrow: reservations keep an account between its bounds whatever aborts, and waits for pending changes
-//! are deadlocks exactly if nothing else may end them.
+//! Escrow: reservations keep an account between its bounds with any aborts, and waits for pending changes are
+//! deadlocks exactly if nothing else may end them.
 
 use super::{CHANGE, OBJECTS, Transaction, explore, in_space, run};
 use sardonyx_base::sync::Mutex;
@@ -7,7 +7,7 @@ use sardonyx_base::sync::thread;
 use sardonyx_lock::{Denied, Locks, Owner, Quantity, Reserved};
 use std::sync::Arc;
 
-/// What an escrow's page has: the value, under a page lock that is a mutex here.
+/// The page of an escrow: the value, under a page lock that is a mutex here.
 struct Account {
     value: Mutex<i64>,
 }

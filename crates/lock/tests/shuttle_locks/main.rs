@@ -2,8 +2,8 @@
 //! thousands of schedules; a lost wake-up or an undetected deadlock shows as a deadlock of the
 //! model, which Shuttle reports.
 //!
-//! Here is what the models share; they are in [`waits`], in [`escrow`], and, of programs drawn at random,
-//! in [`programs`].
+//! Common parts of the models, which are in [`waits`], in [`escrow`], and, of programs drawn at random, in
+//! [`programs`].
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-lock --test shuttle_locks
@@ -54,7 +54,7 @@ fn in_space(space: &'static LockSpace, object: u64) -> Resource {
     Resource { space, object }
 }
 
-/// A transaction, as the engine runs one: what it holds until its end.
+/// A transaction, as the engine runs one: its locks until its end.
 struct Transaction<'a> {
     locks: &'a Locks,
     owner: Owner,
@@ -95,7 +95,7 @@ impl<'a> Transaction<'a> {
         self.locks.request(asker, &PAGES, page, mode)
     }
 
-    /// Locks pages in turn for subtransaction `k`, starting over when told so, and lets go of them.
+    /// Locks pages in turn for subtransaction `k`, starting over when it must restart, and releases them.
     fn pages(&self, k: u16, pages: &[(u64, Mode)]) -> Result<usize, Denied> {
         let mut restarts = 0;
         loop {

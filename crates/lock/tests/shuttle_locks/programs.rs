@@ -1,5 +1,4 @@
-//! Programs of requests drawn at random, by transactions with siblings: everybody ends, and nobody is denied
-//! without need.
+//! Programs of requests drawn at random, by transactions with siblings: all end, and none is denied without need.
 
 use super::{Transaction, explore, in_space, run};
 use sardonyx_base::sync::thread;
@@ -18,7 +17,7 @@ static ASYMMETRIC: LockSpace = LockSpace::new(
     ],
 );
 
-/// What a subtransaction asks for, in this order.
+/// The requests of a subtransaction, in this order.
 type Program = Vec<(&'static LockSpace, u64, Mode)>;
 
 fn any_program(random: &mut impl Rng, length: usize) -> Program {
@@ -36,8 +35,8 @@ fn any_program(random: &mut impl Rng, length: usize) -> Program {
     (0..length).map(|_| request(random)).collect()
 }
 
-/// Executes a subtransaction until it is done or its transaction has to abort. If it has to restart
-/// because it waited for an object, it waits for that without pages first, as [`Denied`] says.
+/// Executes a subtransaction until it is done or its transaction has to abort. If it has to restart because it waited
+/// for an object, it waits for that without pages first, as [`Denied`] requires.
 fn subtransaction(
     locks: &Locks,
     transaction: u64,
@@ -106,7 +105,7 @@ fn shuttle_whatever_is_asked_for_everybody_ends() {
     });
 }
 
-/// Who asks for everything in one order is never in a deadlock, so nobody is denied.
+/// A transaction that asks for everything in one order is never in a deadlock, so none is denied.
 #[test]
 fn shuttle_who_keeps_to_one_order_is_never_denied() {
     explore(|| {

@@ -1,5 +1,5 @@
-//! Queues of page and object locks: nobody enters beside a writer, no wake-up is lost, and every deadlock
-//! has the one victim that the rules name.
+//! Queues of page and object locks: none enters beside a writer, no wake-up is lost, and every deadlock has the one
+//! victim that the rules name.
 
 use super::{CHANGE, OBJECTS, READ, Transaction, explore, in_space, run};
 use sardonyx_base::sync::Mutex;
@@ -185,8 +185,8 @@ fn shuttle_siblings_wait_as_one_and_are_denied_together() {
     });
 }
 
-/// A conversion that is granted at once passes those who wait, and may so close a cycle through a
-/// sibling that waits, though nobody begins to wait.
+/// A conversion that is granted at once passes the waiters. So it may close a cycle through a sibling that waits,
+/// though no new wait begins.
 #[test]
 fn shuttle_a_conversion_that_passes_the_waiting_closes_no_cycle_unseen() {
     // Counting goes beside a held reservation, but admits no new one.
@@ -266,7 +266,7 @@ fn shuttle_a_compensation_goes_on() {
     });
 }
 
-/// Two compensations against each other: there is nobody else, so one restarts.
+/// Two compensations against each other: there is no third party, so one restarts.
 #[test]
 fn shuttle_of_compensations_only_one_restarts() {
     explore(|| {

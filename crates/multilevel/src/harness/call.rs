@@ -6,7 +6,7 @@ use crate::pages::Pages;
 use std::fmt::{self, Debug};
 use std::rc::Rc;
 
-/// An operation to be tested, whatever its type. A strategy for the harness makes it.
+/// An operation of any type, to be tested. A strategy for the harness makes it.
 ///
 /// ```
 /// # use sardonyx_multilevel::{Area, Operation, Pages, Stop};
@@ -55,7 +55,7 @@ struct Any<O>(O);
 struct Written<O>(O);
 
 impl Call {
-    /// Of an operation. Its output is compared in the form of `Debug`.
+    /// A call of an operation. Its output is compared in the form of `Debug`.
     pub fn of<O>(operation: O) -> Call
     where
         O: Operation + Debug + 'static,
@@ -64,7 +64,7 @@ impl Call {
         Call(Rc::new(Any(operation)))
     }
 
-    /// Of an operation that can be written down: that is tested, too.
+    /// A call of an operation that can be encoded: that is tested, too.
     pub fn recorded<O>(operation: O) -> Call
     where
         O: Recorded + Debug + 'static,
@@ -151,7 +151,7 @@ where
         let this = self.describe();
         match again == this {
             true => Ok(()),
-            false => Err(format!("what was written as {this} is read as {again}")),
+            false => Err(format!("the bytes of {this} are read as {again}")),
         }
     }
 }
@@ -160,7 +160,7 @@ where
 pub(crate) fn decode<O: Recorded + Debug + 'static>(bytes: &[u8]) -> Result<Inverting, String> {
     let name = O::NAME;
     let operation = O::decode(bytes)
-        .ok_or_else(|| format!("{name:?} does not read what it wrote: {bytes:?}"))?;
+        .ok_or_else(|| format!("{name:?} does not read its own bytes: {bytes:?}"))?;
     let again = Inverse::of(&operation);
     if again.bytes() != bytes {
         let again = again.bytes();

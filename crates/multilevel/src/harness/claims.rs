@@ -88,8 +88,8 @@ impl fmt::Display for Claims {
 pub(crate) struct Held {
     locks: BTreeMap<(u64, u64), BTreeMap<Holder, Modes>>,
     reservations: BTreeMap<(u64, u64), Reservations<Holder>>,
-    /// Changes of quantities that have been admitted elsewhere, if they are: what each quantity is now
-    /// and its bounds, which are looked at in the end.
+    /// Admitted changes of quantities of others, if there are any: each quantity's present value and its bounds, which
+    /// are checked in the end.
     admitted: Option<BTreeMap<(u64, u64), Quantity>>,
 }
 

@@ -1,4 +1,4 @@
-//! All bytes of all areas: what states are compared by if nothing better is given.
+//! All bytes of all areas: the default comparison of states.
 
 use crate::pages::{Area, Page, Pages};
 use crate::plain::PlainPages;
@@ -18,7 +18,7 @@ const RUNS_SHOWN: usize = 24;
 const BYTES_SHOWN: usize = 32;
 
 impl Contents {
-    /// Of these pages.
+    /// The contents of these pages.
     pub fn of(pages: &PlainPages) -> Contents {
         let mut areas = Vec::new();
         for area in (0..=u16::MAX).map(Area) {

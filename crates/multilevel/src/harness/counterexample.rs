@@ -17,7 +17,7 @@ pub enum Check {
     /// Operations that the locks let run beside each other could as well have run the other way
     /// round.
     Order,
-    /// Undoing the earlier of them leaves what the later one alone gives.
+    /// Undoing the earlier of them leaves the result of the later one alone.
     UndoBehindAnother,
     /// Transactions that the locks let run beside each other could as well have run one after
     /// another, those that aborted not at all.
@@ -26,8 +26,7 @@ pub enum Check {
     Panic,
 }
 
-/// A check that failed, with the smallest example that was found. Its `Display` tells the whole
-/// story, in several lines.
+/// A check that failed, with the smallest example that was found. Its `Display` has the whole story, in several lines.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Counterexample {
     /// The checked property.
@@ -83,8 +82,8 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// The number of checks. A harness that never saw what it should prove has proved nothing, so look
-/// at it: were there pairs that the locks admitted, were there inverses?
+/// The number of checks. A harness whose operations never met the rule proves nothing, so look at it: were there pairs
+/// that the locks admitted, were there inverses?
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Coverage {

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 /// The executor of a single operation, and of the earlier of two.
 pub(super) const FIRST: usize = 1;
 
-/// States to begin with, rules to keep, and what was looked at.
+/// Initial states, rules, and counts of the checks.
 pub(super) struct Examination<'h, S> {
     pub rules: &'h Rules<S>,
     pub coverage: RefCell<Coverage>,
@@ -133,7 +133,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         decode(bytes).or_else(|reason| found(format!("an inverse cannot be read: {reason}")))
     }
 
-    /// Undoes an execution that ended well. Returns how to say what was done.
+    /// Undoes an execution that ended well. Returns a text of it.
     pub fn undo(
         &self,
         call: &Call,
@@ -219,7 +219,7 @@ fn excess(operation: &Claims, inverse: &Claims) -> Option<String> {
     if let Some(taken) = operation.uncovered(inverse) {
         return Some(taken.to_string());
     }
-    // It may give back what was reserved, or part of it.
+    // It may give back a part of the reserved amount, or all.
     let beyond = inverse.reserved.iter().find(|reserved| {
         let (did, undoes) = (operation.net(reserved), inverse.net(reserved));
         let back = undoes.abs() <= did.abs() && undoes.signum() != did.signum();

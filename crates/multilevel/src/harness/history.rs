@@ -1,10 +1,10 @@
-//! Random histories of several transactions: what the locks admit, with commits and aborts anywhere,
-//! compared with the transactions that committed one after another.
+//! Random histories of several transactions that the locks admit, with commits and aborts anywhere, compared with the
+//! transactions that committed one after another.
 //!
-//! Pairs say where a matrix is wrong, in the fewest words. But two that go together and two others
-//! that do need not make four that do, where what an operation locks depends on the state. Histories
-//! are the theorem itself. Locks are kept to the end of the transaction, so the order of the ends is
-//! a serial order that must explain every result and the state in the end.
+//! Pairs show an error of a matrix in the fewest words. If the locks of an operation depend on the state, two
+//! compatible ones and two others need not make four that are compatible. Histories are the theorem itself. Locks are
+//! kept to the end of the transaction. So the order of the ends is a serial order that must explain every result and
+//! the state in the end.
 
 use super::call::Call;
 use super::claims::Held;
@@ -38,13 +38,13 @@ pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<(usize, Step)>> {
     prop::collection::vec((0..TRANSACTIONS, step), 1..=most)
 }
 
-/// A transaction: its number, and what it did.
+/// A transaction: its number, and its operations.
 struct Running {
     number: usize,
     done: Vec<(Call, Execution)>,
 }
 
-/// A history as it is executed.
+/// A history during its execution.
 struct History<'e, S> {
     examination: &'e Examination<'e, S>,
     pages: PlainPages,
@@ -105,7 +105,7 @@ impl<S: PartialEq + Debug> History<'_, S> {
         let number = self.running[place].number;
         let execution = Recorder::execute(call, &mut self.pages, &mut self.held, number);
         if let Ended::Waits(_) = execution.ended {
-            // It keeps what it got before it had to wait.
+            // It keeps the locks that it got before it had to wait.
             self.examination.count(|c| c.waited += 1);
             return;
         }
@@ -152,7 +152,7 @@ impl<S: PartialEq + Debug> History<'_, S> {
         Ok(())
     }
 
-    /// Executes what committed one after another.
+    /// Executes the committed transactions one after another.
     fn compare(&self, state: &PlainPages) -> Examined {
         let mut pages = state.clone();
         let mut serial = String::new();

@@ -1,6 +1,6 @@
-//! The checks of two operations of two transactions: what the entry of a matrix promises.
+//! The checks of two operations of two transactions: the promise of a matrix's entry.
 //!
-//! [`super`] says why it promises that.
+//! [`super`] has the reasons for the promise.
 
 use super::call::Call;
 use super::claims::Held;
@@ -21,7 +21,7 @@ struct Pair<'p> {
     before: Option<String>,
     a: Execution,
     b: Execution,
-    /// The state before and after the two, and who holds what.
+    /// The state before and after the two, and the holders of its locks.
     state: PlainPages,
     pages: PlainPages,
     held: Held,
@@ -86,7 +86,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         self.examine_undo(pair, &b_alone)
     }
 
-    /// The other way round. Returns what is seen after the later operation alone.
+    /// The other way round. Returns the state after the later operation alone.
     fn examine_order(&self, pair: &Pair<'_>) -> Examined<S> {
         let mut pages = pair.state.clone();
         let b = self.again(pair.later, &pair.b.ended, &mut pages);
@@ -123,7 +123,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         };
         let left = self.seen(&pair.pages);
         if left != *b_alone {
-            let what = "b is admitted beside a, but undoing a does not leave what b alone gives";
+            let what = "b is admitted beside a, but undoing a does not leave the result of b alone";
             let found = pair.tell(check, what);
             return wrong(
                 found
@@ -138,7 +138,8 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         if left == before {
             return Ok(());
         }
-        let what = "b is admitted beside a, but undoing a and then b does not leave what was there";
+        let what =
+            "b is admitted beside a, but undoing a and then b does not restore the state before";
         let found = pair.tell(check, what);
         wrong(
             found

@@ -1,7 +1,7 @@
-//! Pages that record what an operation locks, and take back what it changed if it fails: what the
-//! engine does for a subtransaction, without the engine.
+//! Pages that record the locks of an operation, and undo its changes if it fails: the engine's work for a
+//! subtransaction, without the engine.
 //!
-//! Where the engine would wait, the operation is undone and reported as waiting.
+//! If the engine would wait, the operation is undone and reported as waiting.
 
 use super::call::{Call, Done, Inverting};
 use super::claims::{Claims, Held, Holder, Reserved, Taken};
@@ -18,7 +18,7 @@ pub(crate) enum Ended {
     Well(Done),
     /// It did nothing; the error as text.
     Failed(String),
-    /// It did nothing; what it has to wait for.
+    /// It did nothing; the lock that it has to wait for.
     Waits(String),
 }
 
@@ -102,7 +102,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Executes an inverse as a compensation, which gets what it asks for.
+    /// Executes an inverse as a compensation, which gets all its requests.
     ///
     /// # Errors
     /// The operation's.

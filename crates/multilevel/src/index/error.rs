@@ -5,7 +5,7 @@ use crate::pages::Stop;
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::tree::Damage;
 
-/// Why an operation on an [`OrderedIndex`](super::OrderedIndex) failed. It had no effect then.
+/// The reason why an operation on an [`OrderedIndex`](super::OrderedIndex) failed. It had no effect then.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {

@@ -1,26 +1,24 @@
 //! The locks that make the index serializable: on keys, and on the gaps between them.
 //!
-//! An object is a key *k*, in the index or not; the gap below it, down to the next smaller key,
-//! belongs to an existing key. One more object per index is its end, and the gap above the greatest
-//! key. Locks belong to transactions and are kept to their end. They are requested while the leaves
-//! in question are locked (L0), to the end of the operation, so that the next key does not change
-//! meanwhile. If one has to be waited for, the operation is executed again afterwards and finds the
-//! next key anew. A lock on what is not the next key any more is kept and costs others a wait at
-//! most.
+//! An object is a key *k*, in the index or not; the gap below it, down to the next smaller key, belongs to an existing
+//! key. One more object per index is its end, and the gap above the greatest key. Locks belong to transactions and are
+//! kept to their end. They are requested while the leaves in question are locked (L0), to the end of the operation. So
+//! the next key does not change meanwhile. If one has to be waited for, the operation is executed again afterwards and
+//! finds the next key anew. A lock on a former next key is kept and costs others a wait at most.
 //!
 //! # Modes
 //!
-//! | mode | means | who asks for it |
+//! | mode | means | requested by |
 //! | --- | --- | --- |
 //! | [`READ`] | the key is there, with this value | a `Get` that finds; an `Insert` that finds |
-//! | [`SCAN`] | the same, and nothing is in the gap | a `Scan`, on what it returns |
-//! | [`GAP`] | nothing is in the gap | what finds nothing, or ends behind it: on the next key |
+//! | [`SCAN`] | the same, and nothing is in the gap | a `Scan`, on the keys that it returns |
+//! | [`GAP`] | nothing is in the gap | an operation that finds nothing, or ends behind it: on the next key |
 //! | [`UPDATE`] | the value changes | a `Put` that finds |
-//! | [`EXIST`] | the key comes or goes | a `Put` or `Insert` that adds it, a `Delete` |
-//! | [`INSERT`] | keys come into the gap | an insertion, on the next key |
-//! | [`MERGE`] | keys of the gap go: it takes over theirs | a deletion, on the next key |
+//! | [`EXIST`] | the key is added or removed | a `Put` or `Insert` that adds it, a `Delete` |
+//! | [`INSERT`] | keys are added to the gap | an insertion, on the next key |
+//! | [`MERGE`] | keys of the gap are removed: it takes over theirs | a deletion, on the next key |
 //!
-//! # Who excludes whom
+//! # Exclusion
 //!
 //! | held \ requested | read | scan | gap | update | exist | insert | merge |
 //! | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -32,9 +30,9 @@
 //! | insert | | | | | | | |
 //! | merge | | × | × | | × | × | × |
 //!
-//! - *Exist* excludes *gap*. If the key is removed (its insertion is undone; it is deleted), the
-//!   gap locked below it would be the lower part of the next key's gap, and no operation would look
-//!   for the lock there. It excludes *merge* for the same reason.
+//! - *Exist* excludes *gap*. If the key is removed (its insertion is undone; it is deleted), the gap locked below it
+//!   would be the lower part of the next key's gap. No operation would look for the lock there. It excludes *merge*
+//!   for the same reason.
 //! - *Exist* admits *insert*, so that several transactions insert side by side, in any order of the
 //!   keys. The new key is locked itself. The intention only meets readers of the gap, and if the
 //!   next key is removed, it need not meet them any more.
@@ -42,36 +40,33 @@
 //!   and a reader or splitter of the gap would not have seen it. It excludes *merge*: the first key
 //!   to come back would cut the other's place off from the lock that protects it. It excludes
 //!   *exist*: the key that protects the place of a deleted one cannot go.
-//! - *Gap* admits *merge*: who has read the gap has seen nothing of what was below it. A key
-//!   removed now belongs to the gap from now on, so its next reader has to wait.
-//! - *Insert* excludes nothing once it is granted: the new key is there then, with a lock of its
-//!   own.
+//! - *Gap* admits *merge*: a reader of the gap has seen nothing of the range below it. A key removed now belongs to
+//!   the gap from now on, so its next reader has to wait.
+//! - *Insert* excludes nothing once it is granted: the new key is there then, with a lock of its own.
 //!
-//! In the last two the matrix is not symmetric: what has been done goes with what the other does,
-//! but not what would be done next. So it takes a lock room that asks again when a holder asks for
-//! such a mode a second time; ours does, since these modes do not cover themselves
-//! ([`covers`](sardonyx_lock::Compatibility::covers)). One that granted them without a question
-//! would let a transaction insert a second key behind the back of another that has read the gap
-//! meanwhile.
+//! In the last two the matrix is not symmetric: finished work is compatible with the other's request, but the same
+//! work requested next would not be. So it takes a lock room that asks again when a holder asks for such a mode a
+//! second time. Ours does, since these modes do not cover themselves
+//! ([`covers`](sardonyx_lock::Compatibility::covers)). One that granted them without a question would let a
+//! transaction insert a second key unseen by another that has read the gap meanwhile.
 //!
 //! # Gaps that split
 //!
-//! A transaction that inserts into a gap splits it, and its own lock on the gap, if it has one, is
-//! on the upper part only. So if it has one ([`Pages::held`]), or cannot know,
-//! it locks the lower part as well: *gap* on its new key. Otherwise the part stays open for
-//! insertions of others.
+//! A transaction that inserts into a gap splits it. Its own lock on the gap, if it has one, is on the upper part only.
+//! So if it has one ([`Pages::held`]), or cannot know, it locks the lower part as well: *gap* on its new key.
+//! Otherwise the part stays open for insertions of others.
 //!
-//! # What waits all the same
+//! # Remaining waits
 //!
-//! Two transactions that delete neighbours, or one that inserts beside a key that another has
-//! deleted: the lock on the next key covers everything deleted below it. And two that both look for
-//! a key, do not find it and then insert it are a deadlock: `Insert` and `Put` look themselves.
+//! Two transactions that delete neighbours wait, and so does one that inserts beside a key that another has deleted:
+//! the lock on the next key covers everything deleted below it. Two transactions that both look for a key, do not find
+//! it and then insert it are a deadlock: `Insert` and `Put` look themselves.
 //!
 //! # Undo
 //!
-//! The inverse, [`Restore`](super::Restore), asks for no locks: what the operation had excludes all
-//! who could be in its way. It must be executed before the transaction gives its locks up, in
-//! reverse order of the operations, as the engine does.
+//! The inverse, [`Restore`](super::Restore), asks for no locks: the operation's own locks exclude all that could be in
+//! its way. It must be executed before the transaction releases its locks, in reverse order of the operations, as the
+//! engine does.
 
 use crate::pages::{Area, Pages, Stop};
 use sardonyx_base::hash::SecretState;

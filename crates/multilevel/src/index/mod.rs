@@ -92,8 +92,8 @@ impl OrderedIndex {
         Delete { index: self, key }
     }
 
-    /// Gets the entries of a range of keys: all of them, ascending, unless [`Scan::limit`] and
-    /// [`Scan::descending`] say otherwise. An empty range has none.
+    /// Gets the entries of a range of keys: all of them, ascending, unless [`Scan::limit`] and [`Scan::descending`]
+    /// are set. An empty range has none.
     pub fn scan<'a>(self, range: impl RangeBounds<&'a [u8]>) -> Scan<'a> {
         let bound = |bound: Bound<&&'a [u8]>| bound.map(|key| *key);
         Scan {
@@ -105,11 +105,11 @@ impl OrderedIndex {
         }
     }
 
-    /// Checks every page of the index and counts what is in it. For tests and for people with
-    /// doubts: it reads all pages.
+    /// Checks every page of the index and counts its content. For tests and for doubtful databases: it reads all
+    /// pages.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] with the first page that is not as it should be.
+    /// [`IndexError::Damaged`] with the first wrong page.
     pub fn check(self, pages: &dyn Pages) -> Result<Shape, IndexError> {
         check::check(pages, self.area)
     }

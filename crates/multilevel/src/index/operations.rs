@@ -1,7 +1,7 @@
 //! Operations on one key.
 //!
-//! Each reads first, asks for its locks then, and writes last, so that an operation that has to
-//! wait for a lock has nothing to be undone.
+//! Each reads first, asks for its locks then, and writes last. So an operation that has to wait for a lock has nothing
+//! to be undone.
 
 use super::error::IndexError;
 use super::locks::{EXIST, GAP, INDEX_KEYS, INSERT, MERGE, READ, UPDATE, inherit, object};
@@ -15,13 +15,13 @@ use std::borrow::Cow;
 /// Gets the value of a key, `None` if it is not there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Get<'a> {
-    /// Of which index.
+    /// The index.
     pub index: OrderedIndex,
     /// The key.
     pub key: &'a [u8],
 }
 
-/// Adds an entry. [`IndexError::Duplicate`] if its key is there.
+/// Adds an entry. [`IndexError::Duplicate`] if its key exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Insert<'a> {
     /// Into which index.
@@ -32,7 +32,7 @@ pub struct Insert<'a> {
     pub value: &'a [u8],
 }
 
-/// Sets the value of a key, whether or not it is there. Gives back the value that it had.
+/// Sets the value of a key, if it exists or not. Returns the former value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Put<'a> {
     /// Into which index.
@@ -66,7 +66,7 @@ pub struct Restore<'a> {
     pub value: Option<Cow<'a, [u8]>>,
 }
 
-/// Refuses what is too long.
+/// Refuses a key or value that is too long.
 fn check(key: &[u8], value: &[u8]) -> Result<(), IndexError> {
     let length = key.len();
     if length > KEY_BYTES_MAX {

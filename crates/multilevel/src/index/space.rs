@@ -1,9 +1,8 @@
 //! The used pages of the area.
 //!
-//! Page 0 says how many pages were ever used and lists those that are free again; it is read and
-//! written only when a node comes or goes. Page 1 is the root, always: an operation finds it
-//! without asking. It is an inner node, always, so that an operation knows that it will not write
-//! it before it reads it.
+//! Page 0 has the number of pages that were ever used and the list of free ones. It is read and written only when a
+//! node is added or removed. Page 1 is always the root: an operation finds it without a lookup. It is always an inner
+//! node, so that an operation knows that it will not write it before it reads it.
 //!
 //! | bytes | of page 0 |
 //! | --- | --- |
@@ -88,7 +87,7 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    /// Reads what a page says.
+    /// Decodes page 0.
     pub fn of(id: PageId, bytes: &Page) -> Result<Meta, IndexError> {
         if bytes[..3] != *b"ixm" {
             return Err(damaged(id, 0, "not the first page of an index"));

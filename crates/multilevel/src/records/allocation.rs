@@ -109,7 +109,7 @@ impl TableMemory {
             return Ok(());
         }
         if matches!(was, PageKind::Rows { .. }) && !pages.is_changed(page) {
-            // No row will be put into these places, and so none would take out what led to those that they had.
+            // No row will be put into these places, so no later row would remove the entries of their former keys.
             let layout = self.layout();
             for slot in 0..layout.records {
                 let place = &bytes[slot * layout.stride..][..layout.stride];
@@ -181,7 +181,7 @@ impl TableMemory {
         let mut room = self.room.lock();
         let new = (room.known..in_use).map(page);
         let new: SmallVec<[PageId; 16]> = new.collect::<Result<_, _>>()?;
-        // Before it is there: who looks for pages that were never listed does not find it.
+        // Before it exists: a search for pages that were never listed does not find it.
         self.list_new(&mut room, &new, in_use + 1);
         drop(room);
         let grown = grow();

@@ -5,10 +5,10 @@ use crate::pages::Stop;
 use sardonyx_rows::TableError;
 use std::sync::Arc;
 
-/// The most bytes of a row with its texts and bytes: the inverse of what changes it has all of them, and its key.
+/// The most bytes of a row with its texts and bytes: the inverse of its change has all of them, and its key.
 pub const ROW_BYTES_MAX: usize = INVERSE_BYTES_MAX - 8192;
 
-/// Why an operation on a table's records failed. It had no effect then.
+/// The reason why an operation on a table's records failed. It had no effect then.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -27,7 +27,7 @@ pub enum RecordError {
         /// The table.
         table: &'static str,
     },
-    /// The row would be longer than what undoes its changes can be.
+    /// The row would be longer than the inverse of its changes can be.
     #[error(
         "a row of table {table:?} has {bytes} bytes with its texts and bytes, the limit of operations is {limit}: shorten \
          them, or keep them in several rows"
@@ -40,7 +40,7 @@ pub enum RecordError {
         /// The limit.
         limit: usize,
     },
-    /// A value is none of its column, a key none of the table, the handle is of another table, or a row is damaged.
+    /// A value is not of its column, a key not of the table, the handle is of another table, or a row is damaged.
     #[error(transparent)]
     Row(Arc<TableError>),
     /// The data of a [`Restore`](super::Restore) is not a record of its table.

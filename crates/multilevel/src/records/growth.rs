@@ -3,7 +3,7 @@
 //! The serial way wants the pages of a table to be used from the first on: each begins to be by the word
 //! that names its table. If operations wrote those words, one that ends late could leave a gap. So the
 //! words are written here, in order, before any operation can name the page; and like all growth they
-//! stay, whatever becomes of the operation that asked for it.
+//! stay, even if the operation that asked for it is undone.
 
 use super::RowsOf;
 use super::memory::TableMemory;
@@ -37,7 +37,7 @@ impl UnitLog<'_> {
         };
         let pieces = schema_pieces(&definition.name, &schema)?;
         let places = self.places_for_pieces(pieces.len())?;
-        // From here on one unit: the table is there with its schema, or not at all.
+        // From here on one unit: the table exists with its schema, or not at all.
         let mut catalogue = self.catalogue.clone();
         let mut writes = match schema.beyond_records() {
             // Programs of version 0.1 know no more than records.

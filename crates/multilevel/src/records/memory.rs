@@ -1,17 +1,17 @@
 //! The memory of a table: the place of each key's record, and the pages with room.
 //!
-//! Operations are undone page by page, and executed again; nothing tells this module. So it has only
-//! *hints*, and each is looked at under the lock of its page before it is believed. Invariants:
+//! Operations are undone page by page, and executed again, without a call of this module. So it has only *hints*, and
+//! each is checked under the lock of its page before it is believed. Invariants:
 //!
-//! - Every record on the pages has an entry, also one that may come back when a page is put back as it was. So an entry
-//!   is removed only when another record is put into its place, and only if the page was not changed by this operation
-//!   (with a single level, this transaction) before. Other entries of places that are free are harmless.
-//! - While snapshots are open no entry goes, since what they show of a place may be the record that it had. Beyond
-//!   [`KEPT_MAX`] entries that are kept for them the oldest is removed. Older snapshots find no records by keys any
-//!   more, but return that they were ended.
+//! - Every record on the pages has an entry, also one that may come back when a page is restored. So an entry is
+//!   removed only when another record is put into its place. The page must not have been changed before by this
+//!   operation (with a single level, by this transaction). Other entries of free places are harmless.
+//! - While snapshots are open no entry is removed, since the record of a place in a snapshot may be the former one.
+//!   Beyond [`KEPT_MAX`] entries that are kept for them the oldest is removed. Older snapshots find no records by keys
+//!   any more, but return that they were ended. more, but return that they were ended.
 //! - A page is removed from those with room only by an operation that finds it full, or of another use, and has not
 //!   changed it. It comes back with the next record that is removed from it.
-//! - In a table with texts or bytes an empty page may become one of rows or of cells, whichever it was. Its use is written
+//! - In a table with texts or bytes an empty page of either use may become one of rows or of cells. Its use is written
 //!   into it before a row or a cell is.
 
 use super::RowsOf;
@@ -49,7 +49,7 @@ pub struct TableMemory {
     /// Snapshots that are open.
     snapshots: AtomicUsize,
     kept: Mutex<Kept>,
-    /// Of a snapshot's: the table that it shows.
+    /// The table of a snapshot's memory.
     shown: Option<Shown>,
 }
 
@@ -74,7 +74,7 @@ impl Kept {
         self.order.push_back(entry);
     }
 
-    /// Takes the oldest out. `Some(None)` if it has come back, or is there again.
+    /// Takes the oldest out. `Some(None)` if it has come back, or exists again.
     fn pop(&mut self) -> Option<Option<(u64, Address)>> {
         let entry = self.order.pop_front()?;
         let number = self.gone;
@@ -214,8 +214,8 @@ impl TableMemory {
         self.remove(hash, address);
     }
 
-    /// With the lock, so that what is put into such a place meanwhile gets its entry after this. Returns
-    /// whether there was any.
+    /// With the lock, so that a row that is put into such a place meanwhile gets its entry after this. Returns true if
+    /// there was any.
     fn forget_oldest(&self, kept: &mut Kept) -> bool {
         let oldest = kept.pop();
         if let Some(Some((hash, address))) = oldest {

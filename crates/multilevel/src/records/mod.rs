@@ -1,20 +1,20 @@
 //! Records of tables as operations: the tables of the serial way, in transactions that run side by
-//! side and may change counters, indexes and whatever else operations change.
+//! side and may change counters, indexes and other objects, too.
 //!
 //! A table is the same here and there: the same entries of the catalogue, the same pages in the same
 //! format. So a database that one way has written is opened by the other, one at a time.
 //!
-//! - **Locks.** On keys, whether or not there is a record ([`RECORDS`]): shared to read, exclusive to
+//! - **Locks.** On keys, with a record or without ([`RECORDS`]): shared to read, exclusive to
 //!   insert, update and delete, until the transaction ends. With
 //!   [`Strategy::SingleLevel`](crate::Strategy) a key is locked as a page is. The page of a record is
 //!   locked until the operation ends.
 //! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none. The
 //!   place of a deleted record is used again at once, so a record that comes back may need another: a page is
 //!   reserved for that until the transaction ends.
-//! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
+//! - **The places of keys** are in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
 //! - **Texts and bytes** are in cells of other pages (`cells`), as in the serial way. A row as bytes of its own
-//!   ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse puts them back as they were.
+//!   ([`RowFormat`](sardonyx_rows::RowFormat)) has them, too: so an inverse restores them.
 //!
 //! Not supported: scans in transactions (they would need a lock on the whole table for each change; a
 //! [`Snapshot`](crate::Snapshot) has them), and journals.
@@ -43,16 +43,16 @@ use sardonyx_lock::{LockSpace, Mode};
 use sardonyx_rows::Record;
 pub use sardonyx_rows::Table;
 
-/// To read the record of a key, or that there is none.
+/// To read the record of a key, or its absence.
 pub const READ: Mode = Mode(0);
 
-/// To change what record a key has.
+/// To change the record of a key.
 pub const CHANGE: Mode = Mode(1);
 
 /// The keys of all tables.
 pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[false, false]]);
 
-/// The operations on a table's records: what a handle ([`Database::table`](crate::Database::table)) has here.
+/// The operations on a table's records, as methods of a handle ([`Database::table`](crate::Database::table)).
 ///
 /// ```
 /// use sardonyx_multilevel::counter::{Add, Counter, Set};
@@ -93,8 +93,7 @@ pub trait TableOperations<R: Record>: Copy {
     /// Adds a record whose key is not there.
     fn insert(self, record: &R) -> Insert<'_, R>;
 
-    /// Changes the record of a key, if there is one. `change` may be called again, after what it did
-    /// was undone.
+    /// Changes the record of a key, if there is one. `change` may be called again, after its effects were undone.
     fn update<'k, F: Fn(&mut R)>(self, key: R::Key<'k>, change: F) -> Update<'k, R, F>;
 
     /// Deletes the record of a key, if there is one.

@@ -15,7 +15,7 @@ use sardonyx_storage::page::Address;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Gets the record of a key; `None` if there is none.
+/// Gets the record of a key; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Get<'k, R: Record> {
     pub(super) table: Table<R>,
@@ -34,14 +34,14 @@ impl<R: Record> Get<'_, R> {
     }
 }
 
-/// Adds a record. [`RecordError::Duplicate`] if its key is there.
+/// Adds a record. [`RecordError::Duplicate`] if its key exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Insert<'r, R: Record> {
     pub(super) table: Table<R>,
     pub(super) record: &'r R,
 }
 
-/// Changes a record in place. Gives back what it was; `None` if there is none.
+/// Changes a record in place. Returns the former one; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'k, R: Record, F> {
     pub(super) table: Table<R>,
@@ -49,7 +49,7 @@ pub struct Update<'k, R: Record, F> {
     pub(super) change: F,
 }
 
-/// Deletes a record. Gives it back; `None` if there is none.
+/// Deletes a record. Returns it; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Delete<'k, R: Record> {
     pub(super) table: Table<R>,
@@ -61,7 +61,7 @@ pub struct Delete<'k, R: Record> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restore<'a> {
     area: Area,
-    /// By what the row is known.
+    /// The row's key.
     key: Cow<'a, [u8]>,
     /// The row's bytes, its texts and bytes included; `None`: there shall be none.
     row: Option<Cow<'a, [u8]>>,
@@ -99,7 +99,7 @@ struct Sought<'k> {
     place: Option<Place>,
 }
 
-/// Locks a key as `lock_mode` says, and looks for its row in pages that are locked as `page_mode` says.
+/// Locks a key in mode `lock_mode`, and looks for its row in pages that are locked in mode `page_mode`.
 fn seek<'k, R: Record>(
     pages: &mut dyn Pages,
     table: Table<R>,
@@ -338,10 +338,10 @@ impl<R: Record> Operation for Insert<'_, R> {
         self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data.
+    /// The inverse for a record of plain data.
     ///
     /// # Panics
-    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
+    /// For other records: [`Operation::execute_with_inverse`] returns their inverse.
     fn inverse(&self, (): &()) -> Option<Inverse> {
         let key = &self.record.plain_bytes()[plain::<R>().key()];
         Some(Restore::inverse(self.table, key, None))
@@ -363,10 +363,10 @@ impl<R: Record, F: Fn(&mut R)> Operation for Update<'_, R, F> {
         self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data.
+    /// The inverse for a record of plain data.
     ///
     /// # Panics
-    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
+    /// For other records: [`Operation::execute_with_inverse`] returns their inverse.
     fn inverse(&self, before: &Option<R>) -> Option<Inverse> {
         Some(plain_inverse(self.table, &self.key, before.as_ref()?))
     }
@@ -387,10 +387,10 @@ impl<R: Record> Operation for Delete<'_, R> {
         self.carry_out(pages, |key, row| Restore::inverse(self.table, key, row))
     }
 
-    /// Of a record of plain data.
+    /// The inverse for a record of plain data.
     ///
     /// # Panics
-    /// Of other records: [`Operation::execute_with_inverse`] says what undoes it.
+    /// For other records: [`Operation::execute_with_inverse`] returns their inverse.
     fn inverse(&self, record: &Option<R>) -> Option<Inverse> {
         Some(plain_inverse(self.table, &self.key, record.as_ref()?))
     }

@@ -1,5 +1,5 @@
-//! Pages of an operation as rows are read from: [`PageRead`], so that what reads references and cells elsewhere does so
-//! here. Why a page cannot be had goes through the errors of rows, and comes out again as it was.
+//! Pages of an operation as the pages of rows: [`PageRead`], so that the readers of references and cells work here,
+//! too. The reason why a page cannot be had passes through the errors of rows unchanged.
 
 use super::RecordError;
 use crate::pages::{Page, Pages, Stop};
@@ -8,7 +8,7 @@ use sardonyx_rows::TableError;
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_storage::store::{LiveWords, PageRead};
 
-/// The pages of an operation, which are locked as they are read.
+/// The pages of an operation, which are locked when they are read.
 pub(super) struct OperationPages<'p> {
     pub pages: &'p dyn Pages,
     /// True if they will be written.
@@ -24,7 +24,7 @@ impl OperationPages<'_> {
     }
 }
 
-/// That the operation cannot go on.
+/// The operation cannot go on.
 #[derive(Debug)]
 pub(super) struct Stopped(Stop);
 
@@ -105,7 +105,7 @@ impl PageRead for OperationPages<'_> {
         Ok(&page[at.offset_in_page()..][..length])
     }
 
-    /// Of a page that cannot be had nothing: reading it says why.
+    /// Nothing of a page that cannot be had: reading it returns the reason.
     fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
         let page = self.page(at.page()).ok()?;
         page[at.offset_in_page()..].get(..length)

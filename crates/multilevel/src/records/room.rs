@@ -60,7 +60,7 @@ pub(super) struct Room {
     rows: Listed,
     /// By size class; none as long as there are no cells.
     cells: Vec<Listed>,
-    /// Of a table with columns of text or bytes: pages with neither rows nor cells, good for either.
+    /// Pages with neither rows nor cells, good for either, in a table with columns of text or bytes.
     pub empty: Listed,
     /// Pages in use that have been listed once.
     pub known: u64,

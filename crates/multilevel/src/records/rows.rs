@@ -22,7 +22,7 @@ fn fixed_at<'p>(table: &TableMemory, page: &'p [u8], slot: usize) -> &'p [u8] {
     &page[slot * stride..][..stride]
 }
 
-/// The place of a key's row; its page locked as `mode` says.
+/// The place of a key's row; its page is locked in `mode`.
 pub(super) fn find(
     pages: &dyn Pages,
     table: &TableMemory,
@@ -107,7 +107,7 @@ fn store_values(
     Ok((fixed, freed))
 }
 
-/// Says that a place has a row or cell, or none.
+/// Marks a place as occupied or free.
 pub(super) fn set_occupied(
     pages: &mut dyn Pages,
     layout: &PageLayout,

@@ -11,12 +11,12 @@ use sardonyx_storage::page::Address;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// By what a row is known, among locks and in the index.
+/// The identity of a row, among locks and in the index.
 #[derive(Clone, Debug)]
 pub(super) enum KeyPlace {
     /// By bytes of its fixed part.
     Standing(Range<usize>),
-    /// By its key as [`RowFormat`] encodes it: the bytes alone do not say which keys are equal, or are in cells.
+    /// Its key as [`RowFormat`] encodes it: equal keys may have different bytes, or bytes in cells.
     Encoded,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct RowsOf {
 }
 
 impl RowsOf {
-    /// Of a definition, and the schema that is stored of it, if one is.
+    /// The shape of a definition, and of its stored schema, if there is one.
     ///
     /// # Errors
     /// If no table can have such rows.
@@ -67,7 +67,7 @@ impl TableMemory {
         &self.rows.format
     }
 
-    /// By what its rows are known.
+    /// The identity of its rows.
     #[inline]
     pub(super) fn key(&self) -> &KeyPlace {
         &self.rows.key
@@ -96,7 +96,7 @@ impl TableMemory {
         }
     }
 
-    /// By what the row of a record's key is known.
+    /// The identity of the row of a record's key.
     ///
     /// # Errors
     /// If it is no key of the table.
@@ -111,10 +111,10 @@ impl TableMemory {
         }
     }
 
-    /// By what a row, as bytes of its own, is known.
+    /// The identity of a row as bytes of its own.
     ///
     /// # Errors
-    /// If it is none of the table; [`TableError::KeyTooLong`].
+    /// If it is no row of the table; [`TableError::KeyTooLong`].
     #[inline]
     pub(super) fn key_of_row<'r>(&self, row: &'r [u8]) -> Result<Cow<'r, [u8]>, TableError> {
         match &self.rows.key {
@@ -145,7 +145,7 @@ impl TableMemory {
         }
     }
 
-    /// By what the row at an address is known, of all pages when the database is opened.
+    /// The identity of the row at an address, of all pages when the database is opened.
     pub(super) fn key_in<'p>(
         &self,
         bytes: &'p [u8],

@@ -43,7 +43,7 @@ impl Copies {
         self.places.borrow().len()
     }
 
-    /// The copy of a page, made by `copy` if there is none.
+    /// The copy of a page, made by `copy` if there is none yet.
     pub fn of<E>(
         &self,
         page: PageId,

@@ -49,7 +49,7 @@ impl<'s, R: Record> Records<'s, R> {
         let view = View::of(frozen, private);
         let read = self.read_some_of(&view);
         if view.is_ended() {
-            // Whatever became of it.
+            // For any result of it.
             return Err(CallError::Failed(Stop::from(SnapshotEnded).into()));
         }
         read.map_err(CallError::Failed)

@@ -25,7 +25,7 @@ pub(super) struct Private {
 }
 
 impl Private {
-    /// None, behind so many frozen ones.
+    /// No copies, behind so many frozen pages.
     pub fn behind(pages: u64) -> Self {
         Private {
             pages: IntegerMap::default(),

@@ -1,6 +1,6 @@
 //! One ordered log: a unit at the end of each operation, durable with the first force after it.
 //!
-//! It is what recovery compensates by, too, whatever the strategy is: then nothing is unwritten.
+//! Recovery compensates by it, too, under any strategy: then nothing is unwritten.
 //!
 //! Source: DASDBS paper, section 4 (the "emulation of ARIES").
 

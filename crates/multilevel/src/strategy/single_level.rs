@@ -1,9 +1,8 @@
 //! S1: single-level transactions on pages, strict two-phase locking.
 //!
-//! Pages stay locked until the transaction ends, with their before-images; at its end all that it
-//! changed is one unit of the log. There is nothing to compensate: a transaction that aborts puts the
-//! before-images back. For the readers of snapshots, who do not wait for it, each page is copied before its
-//! first change.
+//! Pages stay locked until the transaction ends, with their before-images; at its end all its changes are one unit of
+//! the log. There is nothing to compensate: a transaction that aborts restores the before-images. For the readers of
+//! snapshots, which do not wait for it, each page is copied before its first change.
 //!
 //! Source: DASDBS paper, section 3.1.
 

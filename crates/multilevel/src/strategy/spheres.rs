@@ -93,7 +93,7 @@ impl Protocol for InSpheres {
         };
         let changed = compensation.changed();
         unit_log.check_size(changed)?;
-        // With what it undoes, and with the compensation before it: what is written of an abort is
+        // With the operation that it undoes, and with the compensation before it: the written part of an abort is
         // always its beginning.
         let before = progress.compensations.last().copied();
         let joined: Vec<_> = of.sphere.into_iter().chain(before).collect();

@@ -35,7 +35,7 @@ pub(crate) enum Await {
     Reservation(&'static LockSpace, u64, Token),
 }
 
-/// Why it cannot end well, whatever the operation returns.
+/// The reason why it cannot end well, with any result of the operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
     Restart(Await),

@@ -97,8 +97,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// EOS: what becomes of what it did is the strategy's, while its pages are locked. The inner error
-    /// is the log's, after that.
+    /// EOS: the strategy handles the operation's changes, while its pages are locked. The inner error is the log's,
+    /// after that.
     fn end_of_operation<E: std::error::Error + 'static>(
         &self,
         subtransaction: &mut Subtransaction<'_>,

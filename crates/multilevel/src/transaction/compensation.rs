@@ -25,7 +25,7 @@ impl Transaction<'_> {
         self.progress().completed.last().map(|last| last.sequence)
     }
 
-    /// Compensates the operation that ended last. `None` if there is none.
+    /// Compensates the operation that ended last. `None` if there is none left.
     pub(crate) fn compensate_last(&self) -> Result<Option<()>, DatabaseError> {
         let Some(last) = self.progress().completed.last().cloned() else {
             return Ok(None);

@@ -134,9 +134,9 @@ impl UndoArea {
         self.places[place as usize]
     }
 
-    /// The most places that are taken from those that belong to no slot when so many entries of so many bytes
-    /// together ([`entry_bytes`] each) are appended, and all of its entries are cancelled later. They are
-    /// appended to a slot, or to one that is taken into use for them.
+    /// The most places that are taken from those that belong to no slot. So many entries of so many bytes together
+    /// ([`entry_bytes`] each) are appended, and all of the slot's entries are cancelled later. They are appended to a
+    /// slot, or to one that is taken into use for them.
     pub fn needed_places(&self, slot: Option<SlotNumber>, entries: usize, bytes: usize) -> usize {
         let new = Slot::default();
         let slot = slot.map_or(&new, |slot| &self.slots[slot.0]);
@@ -153,7 +153,7 @@ impl UndoArea {
     /// Takes a slot into use.
     ///
     /// # Panics
-    /// If there is none: see [`UndoArea::needed_places`].
+    /// If no slot is free: see [`UndoArea::needed_places`].
     pub fn acquire(&mut self, begin: u64, write: &mut impl WriteBytes) -> SlotNumber {
         let place = self.spare.pop().expect("room was made");
         let number = self.unused.pop().unwrap_or_else(|| {
@@ -227,7 +227,7 @@ impl UndoArea {
     }
 }
 
-/// Writes the first word of a slot's page, and that no page follows, unless that is there.
+/// Writes the first word of a slot's page, and that no page follows, unless it is written already.
 fn begin_page(
     places: &[PageId],
     linked: &mut [bool],

@@ -1,9 +1,8 @@
 //! Undo entries: the inverse of a completed operation, or the note that it has been executed.
 //!
-//! A slot's entries follow one another from its first page on. Each begins with the number of the
-//! slot's use, `begin`, which no other use of any slot has, and behind the last one is a word of
-//! zeroes. So the remains of an earlier transaction in the same pages are never taken for an entry
-//! (compare I5).
+//! A slot's entries follow one another from its first page on. Each begins with the number of the slot's use, `begin`,
+//! which no other use of any slot has. Behind the last one is a word of zeroes. So the remains of an earlier
+//! transaction in the same pages are never taken for an entry (compare I5).
 //!
 //! Entries are appended in the order in which they reach the log, which need not be that of their
 //! sequence numbers: with persistence spheres a later operation's may go first. They are undone in
@@ -69,8 +68,8 @@ impl<T: AsRef<[u8]>> Entry<T> {
 /// Entries, and where the next one goes.
 type Decoded = (Vec<Entry<Vec<u8>>>, usize);
 
-/// Reads a slot's entries. `stream` is the content of its pages after their heads. Returns them and
-/// where the next one goes, or the offset in the stream and what is wrong there.
+/// Reads a slot's entries. `stream` is the content of its pages after their heads. Returns them and the place of the
+/// next one, or the offset in the stream and the reason of the damage.
 pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &'static str)> {
     let mut entries = Vec::new();
     let mut at = 0;

@@ -112,7 +112,7 @@ pub(crate) fn decode_name(
         reason: reason.into(),
     };
     let Some((&length, rest)) = bytes.get(offset..).and_then(<[u8]>::split_first) else {
-        return Err(damage("the name of an operation stands behind its page"));
+        return Err(damage("the name of an operation is behind its page"));
     };
     let length = usize::from(length);
     if length == 0 || length > NAME_BYTES_MAX {

@@ -23,7 +23,7 @@ pub(crate) mod format;
 /// The undo area's name in the catalogue.
 pub const UNDO_AREA: &str = ".undo";
 
-/// Why the undo area cannot be read.
+/// The reason why the undo area cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the undo area is damaged at page {page}, offset {offset}: {reason}")]
 pub struct UndoDamage {

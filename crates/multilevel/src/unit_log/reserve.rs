@@ -1,15 +1,14 @@
-//! Pages that are kept free for what undoes running transactions.
+//! Pages that are kept free for the undo of running transactions.
 //!
 //! An inverse may need more pages than exist. An entry that was deleted from an index is put back where others have
-//! used its room meanwhile, so a node splits. Such an operation says how many pages its inverse may take
-//! ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given back when its transaction does. A
-//! page by which an inverse makes the database grow is one of them from then on. Nothing but inverses grows into what
-//! is reserved, so an abort finds its pages, and so does the undo pass of a database that is opened under the same
-//! limit.
+//! used its room meanwhile, so a node splits. Such an operation reserves the number of pages that its inverse may take
+//! ([`crate::Pages::inverse_may_take`]). They are reserved when it ends and given back when its transaction does. A
+//! page by which an inverse makes the database grow is one of them from then on. Only inverses grow into reserved
+//! pages. So an abort finds its pages, and so does the undo pass of a database that is opened under the same limit.
 //!
 //! A little more is barred from all operations, so that something can still be deleted in a full database.
 //!
-//! Invariant (I14): the pages that there are and those that are reserved are no more than the limit.
+//! Invariant (I14): the existing pages and the reserved ones are no more than the limit.
 
 use super::UnitLog;
 use crate::error::DatabaseError;
@@ -34,7 +33,7 @@ pub(crate) enum Growth {
 }
 
 impl Growth {
-    /// As what a unit of it is admitted to the log.
+    /// The admission of a unit of it to the log.
     pub fn admission(self) -> Admission {
         match self {
             Growth::OfWork => Admission::Work,
@@ -80,8 +79,8 @@ impl PageReserve {
         }
     }
 
-    /// The database has so many pages more, and is beyond what work may have. The pages of an inverse were reserved for
-    /// it. Otherwise other undoing transactions would find less than is theirs until it has ended.
+    /// The database has so many pages more, and is beyond the limit of ordinary work. The pages of an inverse were
+    /// reserved for it. Otherwise other undoing transactions would find fewer than their own until it has ended.
     pub fn grown(&mut self, growth: Growth, pages: u64) {
         if let Growth::OfInverse(transaction) = growth
             && let Some(of) = self.of.get_mut(&transaction)

@@ -1,10 +1,10 @@
 //! The work of the log of units for persistence spheres (S2/PS). It keeps completed subtransactions until
 //! they are written, and writes spheres as units, with the undo entries of all running transactions in them.
 //!
-//! Invariants: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever spheres
-//! a transaction ends with fit into one unit. And (I14) the undo area has a spare place for every page that
-//! the unwritten entries may need. When a sphere is written, by the end of any transaction, only room in the
-//! log can be missing, and that is requested before.
+//! Invariants: the unwritten part is bounded, in pages and in bytes of undo entries. So the spheres with which a
+//! transaction ends always fit into one unit. And (I14) the undo area has a spare place for every page that the
+//! unwritten entries may need. When a sphere is written, by the end of any transaction, only room in the log can be
+//! missing, and that is requested before.
 //!
 //! Source: DASDBS paper, section 2, "Deferred Log Writes".
 
@@ -233,7 +233,7 @@ impl UnitLog<'_> {
         Ok(open.into_values().rev().collect())
     }
 
-    /// S2/PS: appends all spheres that there are, each as a unit.
+    /// S2/PS: appends all spheres, each as a unit.
     pub fn write_all_spheres(&mut self) -> Result<(), DatabaseError> {
         let all: Vec<_> = self.unwritten.spheres.spheres().collect();
         for sphere in all {
@@ -245,8 +245,8 @@ impl UnitLog<'_> {
         Ok(())
     }
 
-    /// Sees to it that the undo area has places for the entries of the transaction of a member and for
-    /// the member's own. Returns what is to be owed once it is complete.
+    /// Makes sure that the undo area has places for the entries of the transaction of a member and for the member's
+    /// own. Returns the places to be owed once it is complete.
     fn promise_places(&mut self, member: &Member) -> Result<Owed, DatabaseError> {
         let transaction = member.transaction;
         let before = self.unwritten.owed.get(&transaction);
@@ -276,7 +276,7 @@ impl UnitLog<'_> {
         Owed { places, ..owed }
     }
 
-    /// From now on this is what a transaction owes.
+    /// Sets the places that a transaction owes from now on.
     fn owe(&mut self, transaction: u64, owed: Owed) {
         let unwritten = &mut self.unwritten;
         let before = match owed.entries {
@@ -293,11 +293,11 @@ impl UnitLog<'_> {
         self.owe(transaction, Owed::default());
     }
 
-    /// Makes sure that spheres can be appended: whatever is among them, nothing can be wanting then.
+    /// Makes sure that any spheres can be appended without want of anything.
     fn make_ready_for_spheres(&mut self) -> Result<(), DatabaseError> {
         // Each transaction with an entry may have to take a slot into use.
         self.make_sequences_ready(self.unwritten.owed.len() as u64 + 1)?;
-        // Last: what was noted before may have filled a group.
+        // Last: the entries before may have filled a group.
         self.admit()
     }
 

@@ -1,5 +1,5 @@
-//! Whatever is asked for, and (`damaged_undo_area`) whatever stands in the undo area: a typed error that
-//! says what is wrong, and nothing else happens. No panic, no hang, and the transaction can go on.
+//! Any request, and (`damaged_undo_area`) any content of the undo area, has one result: a typed error that names the
+//! fault, and nothing else happens. No panic, no hang, and the transaction can go on.
 
 mod damaged_undo_area;
 
@@ -208,7 +208,7 @@ fn names_and_sizes_of_areas() {
     pages.expect("what was refused has left nothing behind");
 }
 
-/// Whatever a test does to pages.
+/// A test's own work on pages.
 struct Does<F>(F);
 
 impl<F: Fn(&mut dyn Pages) -> Result<(), Stop>> Operation for Does<F> {
@@ -571,14 +571,14 @@ fn an_inverse_that_changes_more_than_a_unit_holds_is_refused() {
             DatabaseError::TooLarge { bytes, limit } if bytes > limit
         );
         assert!(refused, "{strategy:?}: {error}");
-        // What else there is goes on.
+        // Other work goes on.
         let other = database.begin();
         other.call(&Probe(area)).expect("well");
         other.commit().expect("well");
     }
 }
 
-/// Reads a page that nobody holds.
+/// Reads a page that is not locked.
 struct Probe(Area);
 
 impl Operation for Probe {

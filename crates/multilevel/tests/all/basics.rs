@@ -1,4 +1,4 @@
-//! What every strategy does the same: commit, abort, failures, unfinished transactions.
+//! Behaviour that every strategy has: commit, abort, failures, unfinished transactions.
 
 use crate::common::{self, Add, Read, open, options, ways};
 use sardonyx_multilevel::{CallError, DatabaseError, Options, PageLog, Stop, Strategy};
@@ -133,7 +133,7 @@ fn an_unregistered_inverse_is_named_at_opening() {
     assert_eq!(database.undone().operations, 1);
 }
 
-/// Reads what another transaction says in a page about pages that were added meanwhile.
+/// Reads another transaction's message in a page about pages that were added meanwhile.
 struct ReadNews<'a> {
     area: sardonyx_multilevel::Area,
     /// Called once this operation is running.
@@ -190,7 +190,7 @@ fn an_operation_sees_pages_that_others_added_since_it_began() {
     }
 }
 
-/// With spheres, what a transaction ends in one unit may be many spheres, of many pages.
+/// With spheres, a transaction may end many spheres, of many pages, in one unit.
 #[test]
 fn a_transaction_of_many_operations_ends_however_many_pages_they_changed() {
     for way in ways() {

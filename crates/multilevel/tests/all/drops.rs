@@ -1,5 +1,5 @@
-//! What an operation gives is the program's, and may panic when the engine drops it, as it does with what
-//! came of an execution that has to wait and be repeated: no page stays locked.
+//! The results of an operation are the program's, and may panic when the engine drops them. The engine does so with
+//! the results of an execution that has to wait and be repeated: no page stays locked.
 
 use crate::support::{CELLS, Ended, WRITE, small, ways};
 use sardonyx_multilevel::{Area, CallError, CommitError, Operation, Pages, Stop};

@@ -1,5 +1,5 @@
 //! The storage's numbers at their extremes, under every strategy: a database opens with them or refuses
-//! with a typed error; if it opens, what is committed is there when it is opened again, and no call
+//! with a typed error. If it opens, committed data is there when it is opened again, and no call
 //! panics or hangs. And the numbers that calls take.
 
 use crate::support::{Add, Get, STRATEGIES, Way, small};
@@ -9,7 +9,7 @@ use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use std::sync::Arc;
 
-/// What is varied, each to 0, 1, the largest but one and the largest.
+/// The number of options that are varied, each to 0, 1, the largest but one and the largest.
 const KNOBS: usize = 9;
 
 fn set(storage: &mut StorageOptions, knob: usize, n: usize) {
@@ -37,7 +37,7 @@ fn way(strategy: Strategy) -> Way {
     }
 }
 
-/// Adds to cells, few and then many; what the cells hold then.
+/// Adds to cells, few and then many; returns the cells' content then.
 fn use_it(database: &Arc<Database>, area: sardonyx_multilevel::Area) -> Option<Vec<i64>> {
     let mut expected = vec![0; 12];
     for cells in [vec![0], vec![1, 2], (0..12).collect::<Vec<u64>>()] {

@@ -1,7 +1,7 @@
-//! A child made by `fork` is refused, under every strategy, while other threads are in the middle of
-//! transactions; what it closes, drops, commits and aborts is its own copy, and its parent goes on.
+//! A child made by `fork` is refused, under every strategy, while other threads are in the middle of transactions. It
+//! closes, drops, commits and aborts only its own copy, and its parent goes on.
 //!
-//! Each test has a process of its own: what another one's threads hold would be in these children, too.
+//! Each test has a process of its own: locks of another one's threads would be held in these children, too.
 
 #[path = "../../../sardonyx/tests/common/fork.rs"]
 mod fork;

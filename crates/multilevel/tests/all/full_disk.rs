@@ -1,6 +1,6 @@
-//! I14 with a log that finds no room on the disk: operations are refused, and whatever runs is
-//! committed or undone all the same, in the segment that is kept for that. When there is room again
-//! everything goes on, without being opened anew.
+//! I14 with a log that finds no room on the disk. Operations are refused, and running transactions are committed or
+//! undone all the same, in the segment that is kept for that. When there is room again everything goes on, without
+//! being opened anew.
 
 use crate::common::{Add, Read, options, small, ways};
 use sardonyx_base::random::Random;
@@ -23,7 +23,7 @@ fn storage() -> StorageOptions {
     }
 }
 
-/// Whether the operation was done; if not, for want of room in the log.
+/// Returns true if the operation was done; if not, it failed for want of room in the log.
 fn done(outcome: Result<(), CallError<sardonyx_multilevel::Stop>>) -> bool {
     match outcome {
         Ok(()) => true,

@@ -1,10 +1,10 @@
-//! I14: an end cannot fail for want of room. A database whose memory is full refuses operations, with
-//! an error that says what to do; whatever runs then can be committed or undone, what was deleted makes
-//! room again, and the database opens under the same limit, whenever the machine crashes.
+//! I14: an end cannot fail for want of room. A database whose memory is full refuses operations, with an error that
+//! names the remedy. Running transactions can still be committed or undone, and deletions make room again. The
+//! database opens under the same limit, after a crash at any step.
 //!
-//! Transactions run side by side on one index, each in groups of keys of its own, so that nobody waits;
-//! the groups share leaves, so that one uses the room of what another deleted. Beside it they change
-//! records by operations whose inverses are long, which fill the undo area.
+//! Transactions run side by side on one index, each in groups of keys of its own, so that none waits. The groups share
+//! leaves, so that one uses the room of entries that another deleted. Beside it they change records by operations
+//! whose inverses are long, which fill the undo area.
 
 use crate::common::{place, small, ways};
 use sardonyx_base::random::Random;
@@ -76,7 +76,7 @@ fn key(group: u64, n: u64) -> Vec<u8> {
     format!("{group:02}-{n:02}").into_bytes()
 }
 
-/// Behind the keys of a group, so that what locks the gap behind one locks nothing of another group.
+/// Behind the keys of a group, so that a lock of the gap behind one locks nothing of another group.
 fn fence(group: u64) -> Vec<u8> {
     format!("{group:02}~").into_bytes()
 }
@@ -177,8 +177,7 @@ impl Opened {
 }
 
 impl Opened {
-    /// The output, or `None` if the store is full, and the error says so and what to do, or if the
-    /// machine has crashed.
+    /// The output; `None` if the machine has crashed, or the store is full and the error names that and the remedy.
     fn full<T, E: Error>(&self, outcome: Result<T, CallError<E>>) -> Option<T> {
         match outcome {
             Ok(output) => Some(output),
@@ -207,8 +206,8 @@ impl Operation for Get {
     }
 }
 
-/// Runs until the store is full and long after, ends transactions now and then, and gives what is
-/// committed, what was running, and how often there was no room.
+/// Runs until the store is full and long after, and ends transactions now and then. Returns the committed content, the
+/// running transactions, and the number of times that there was no room.
 fn run(setup: Setup, opened: &Opened, random: &mut Random, steps: u64) -> (Model, u64) {
     let mut committed = opened.contents();
     let at_once = match setup.way.0 {
@@ -247,7 +246,7 @@ fn run(setup: Setup, opened: &Opened, random: &mut Random, steps: u64) -> (Model
     (committed, refused)
 }
 
-/// What one transaction left in its groups and its record.
+/// The content that one transaction left in its groups and its record.
 fn adopt(committed: &mut Model, left: &Model, mine: u64) {
     let is_mine = |key: &[u8]| {
         let group: u64 = std::str::from_utf8(&key[..2]).unwrap().parse().unwrap();
@@ -298,7 +297,7 @@ fn i14_no_end_fails_in_a_full_store_and_it_opens_and_goes_on_under_the_same_limi
             .open(&disk)
             .unwrap_or_else(|error| panic!("{setup:?}: {error}"));
         assert_eq!(opened.contents(), committed, "{setup:?}");
-        // Whatever fills it, one thing after another can be deleted, and then there is room again.
+        // After it was filled in any way, one entry after another can be deleted, and then there is room again.
         for key in committed.index.keys() {
             let delete = opened.index.delete(key);
             let deleted: Result<_, CallError<_>> = opened.database.run(|tx| tx.call(&delete));
@@ -329,7 +328,7 @@ fn i14_a_store_that_was_filled_takes_a_transaction_again_when_all_were_aborted()
         let Opened {
             database, records, ..
         } = &Setup { way, pages, seed }.open(&disk).unwrap();
-        // Areas take whatever is left to work.
+        // Areas take all the room that is left to work.
         let areas = (0..pages).map_while(|n| database.area(&format!("filling {n}"), 8).ok());
         let areas = areas.count();
         assert!(areas > 3, "{way:?}");
@@ -393,7 +392,7 @@ fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
                 crash_at_step: Some(crash_at),
                 ..Faults::default()
             });
-            // What may be found: the last state known, or what a transaction was committing.
+            // The possible contents: the last state known, or with the transaction that was committing.
             let mut known = vec![committed.clone()];
             if let Ok(opened) = setup.open(&disk) {
                 let mut random = Random::new(crash_at);

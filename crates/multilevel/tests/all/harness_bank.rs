@@ -23,7 +23,7 @@ fn check<B: Bank>(failures: Failures) -> Result<Coverage, Counterexample> {
     harness.failures(failures).check()
 }
 
-/// What the story says under a label.
+/// The story's text under a label.
 fn told<'a>(found: &'a Counterexample, label: &str) -> &'a str {
     let of_label = found.story.iter().find(|(told, _)| told == label);
     of_label.map_or("", |(_, what)| what)

@@ -54,7 +54,7 @@ fn what_is_written_down_is_read_again() {
     found(Error::LongInverse, Check::WrittenDown);
     found(Error::Rewritten, Check::WrittenDown);
     found(Error::Unreadable, Check::WrittenDown);
-    // What reads as something that writes itself differently is found, too.
+    // Bytes that decode to an operation that encodes differently are found, too.
     found(Error::Misread, Check::WrittenDown);
     let recorded = |error| {
         (0u64..3, 1i64..4).prop_map(move |(counter, by)| {
@@ -131,7 +131,7 @@ fn an_operation_that_does_not_lock_is_found() {
     assert!(found.to_string().contains("its locks   nothing"), "{found}");
 }
 
-/// What no matrix can say.
+/// A rule that no matrix can express.
 #[test]
 fn reservations_are_admitted_as_the_engine_admits_them() {
     let coverage = check_bounded(Error::None, Failures::Ignored).unwrap();
@@ -160,8 +160,8 @@ fn a_refused_change_of_a_quantity_is_no_promise() {
     assert!(found.to_string().contains("→ failed"), "{found}");
 }
 
-/// A switch that says which of two objects protects the value: each pair of operations goes together,
-/// but a reader, the switch and a writer do not.
+/// A switch that selects which of two objects protects the value. Each pair of operations is compatible, but a reader,
+/// the switch and a writer are not.
 #[derive(Debug)]
 enum Switched {
     Read,

@@ -29,7 +29,7 @@ fn on_counters() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// A refused change says that it could not be at that time, and no more.
+/// A refused change proves that it could not be at that time, and no more.
 #[test]
 fn counters_keep_what_their_locks_promise() {
     let harness = Harness::new(counters, on_counters());
@@ -81,7 +81,7 @@ fn on_index() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// What is in the index, which has to be sound.
+/// The entries of the index, which has to be sound.
 fn entries(pages: &mut PlainPages) -> Vec<Entry> {
     let index = OrderedIndex::of(AREA);
     index.check(pages).unwrap();

@@ -189,7 +189,7 @@ impl sardonyx_multilevel::Operation for Check {
     }
 }
 
-/// What may be there after a crash: what was acknowledged, or that and what was being committed.
+/// The possible contents after a crash: the acknowledged one, or that and the commit in progress.
 struct Expected {
     acknowledged: Model,
     perhaps: Option<Model>,
@@ -205,7 +205,7 @@ fn key_in(region: u8, number: u8) -> Vec<u8> {
     key
 }
 
-/// A key at a region's end that nobody deletes.
+/// A key at a region's end that is never deleted.
 fn end_of(region: u8) -> Vec<u8> {
     vec![region, 255]
 }
@@ -228,7 +228,7 @@ fn live(way: Way, disk: &SimulatedDisk, seed: u64, expected: &mut Expected) -> O
     ends.ok()?;
     expected.acknowledged = committed;
     expected.perhaps = None;
-    // What each sees of its region.
+    // The content of each region as its transaction sees it.
     let regions = || {
         (0..REGIONS)
             .map(|_| None)
@@ -278,13 +278,13 @@ fn live(way: Way, disk: &SimulatedDisk, seed: u64, expected: &mut Expected) -> O
             },
         }
     }
-    // Those that still run are unfinished in the log.
+    // The running transactions are unfinished in the log.
     database.flush().ok()?;
     disk.crash();
     Some(())
 }
 
-/// Opens what a crash left and compares. Returns how many operations were undone.
+/// Opens the database after a crash and compares. Returns the number of operations that were undone.
 fn judge(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) -> u64 {
     let (database, index) = open(way, disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = database
@@ -373,7 +373,7 @@ fn what_is_inserted_side_by_side_does_not_wait() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let (database, index) = open(way, &disk).unwrap();
         let transactions: Vec<_> = (0..3).map(|_| database.begin()).collect();
-        // Up from the middle and down from it, among entries that nobody has committed.
+        // Up from the middle and down from it, among uncommitted entries.
         for number in 0..300_u64 {
             let key = if number % 2 == 0 {
                 1_000 + number
@@ -433,10 +433,10 @@ fn a_full_database_says_so_and_a_transaction_can_still_abort() {
     // Either the index or the undo area found no page.
     let reason = refused.expect("it is full some day").to_string();
     assert!(reason.contains("page store is full"), "{reason}");
-    // What was refused left nothing behind, and all of it can be undone.
+    // The refused insertion left nothing behind, and all of it can be undone.
     greedy.call(&Check(index)).unwrap();
     greedy.abort().unwrap();
-    // What it took is there for others, in any order.
+    // The freed room is there for others, in any order.
     let deleted = database.run(|tx| Ok::<_, Failure>(tx.call(&index.delete(b"kept"))?));
     assert_eq!(deleted.unwrap(), Some(Vec::new()));
     let kept: Result<(), Failure> = database.run(|tx| Ok(tx.call(&index.insert(b"kept", b""))?));

@@ -1,5 +1,5 @@
-//! What the ordered index does to pages: which it locks and how, how few bytes it writes, and that
-//! damaged ones are errors.
+//! The effects of the ordered index on pages: the locks on them and the few bytes that it writes. Damaged pages are
+//! errors.
 
 use proptest::prelude::*;
 use sardonyx_multilevel::index::{IndexError, OrderedIndex};
@@ -11,12 +11,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Plain pages that note what is done with them.
+/// Plain pages that note the calls.
 struct Watched {
     pages: PlainPages,
     shared: RefCell<BTreeSet<PageId>>,
     exclusive: RefCell<BTreeSet<PageId>>,
-    /// Whether a page was locked shared and then exclusively.
+    /// True if a page was locked shared and then exclusively.
     converted: Cell<bool>,
     written: usize,
     reads_left: RefCell<u64>,
@@ -34,8 +34,8 @@ impl Watched {
         }
     }
 
-    /// How many pages an operation locks shared, how many exclusively, and how many bytes it
-    /// writes.
+    /// The number of pages that an operation locks shared, the number that it locks exclusively, and the number of
+    /// bytes it writes.
     fn costs<O: Operation<Error = IndexError>>(&mut self, operation: &O) -> (usize, usize, usize) {
         self.shared.get_mut().clear();
         self.exclusive.get_mut().clear();
@@ -125,7 +125,7 @@ fn inner_nodes_are_locked_shared_and_one_leaf_as_the_operation_means_it() {
     let (mut neighbours, mut moved) = (0, 0);
     for number in (0..60_000_u64).step_by(977) {
         let (there, absent) = ((number & !1).to_be_bytes(), (number | 1).to_be_bytes());
-        // Where the next key is in the next leaf, that is read as well, and perhaps the node above.
+        // If the next key is in the next leaf, that is read as well, and perhaps the node above.
         let mut leaf_to_read = |shared: usize, least: usize| {
             neighbours += usize::from(shared > least);
             assert!(
@@ -235,7 +235,7 @@ fn use_all(pages: &PlainPages, index: OrderedIndex) -> usize {
     damages
 }
 
-/// A page, an offset in it, and what is there instead.
+/// A page, an offset in it, and the byte to put there.
 fn byte_below(offset: usize) -> impl Strategy<Value = (prop::sample::Index, usize, u8)> {
     (any::<prop::sample::Index>(), 0..offset, any::<u8>())
 }
@@ -259,7 +259,7 @@ proptest! {
     }
 }
 
-/// Where the pages of an inner node's children are written in it.
+/// The offsets of the pages of an inner node's children in it.
 fn child_offsets(node: &Page) -> Vec<usize> {
     let short = |at: usize| usize::from(u16::from_le_bytes([node[at], node[at + 1]]));
     let cells = (0..short(4)).map(|slot| short(16 + 2 * slot));

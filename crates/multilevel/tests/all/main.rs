@@ -6,8 +6,8 @@
 //! - [`alone`]: a process of its own for tests that fork;
 //! - the rest: tests. Those under Shuttle are a program of their own, which an ordinary build leaves empty.
 //!
-//! What explores takes a part of the cases, chosen by their numbers; all of them, and so many seeds, where the
-//! environment says `SARDONYX_SEEDS` ([`seeds`]).
+//! Explorations take a part of the cases, chosen by their numbers. They take all of them, and so many seeds, if the
+//! environment has `SARDONYX_SEEDS` ([`seeds`]).
 
 #[path = "../../../storage/tests/all/alone.rs"]
 mod alone;

@@ -1,5 +1,5 @@
-//! What this way leaves in a database, as the others see it: areas are in nobody's way, and nobody
-//! reads what may still be compensated.
+//! The remains of this way in a database, as the others see them: areas are in no other way's way, and no other reads
+//! changes that may still be compensated.
 
 use crate::common::{Add, open, options, ways};
 use sardonyx_multilevel::Strategy;
@@ -98,8 +98,8 @@ fn a_database_that_was_closed_is_anybodys() {
     }
 }
 
-/// S2's measure is a forced log: what an operation did is on stable storage when `call` returns, though its
-/// transaction has not ended. Nobody else writes anything here that would take it along.
+/// S2's measure is a forced log: an operation's changes are on stable storage when `call` returns, though its
+/// transaction has not ended. No other thread writes anything here that would take them along.
 #[test]
 fn i1_an_operation_whose_log_is_forced_is_durable_when_it_returns() {
     for way in ways() {

@@ -1,5 +1,5 @@
 //! Records of tables as operations, against a plain map: random transactions, aborts and crashes under
-//! every strategy; and the serial way reads what operations wrote, and the other way round.
+//! every strategy. The serial way reads the operations' records, and the other way round.
 
 use crate::common::{self, options, ways};
 use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
@@ -69,7 +69,7 @@ fn end() -> impl Generate<Value = End> {
     prop_oneof![4 => Just(End::Commit), 3 => Just(End::Abort), 2 => Just(End::Crash)]
 }
 
-/// Executes a step in a transaction and in the model, and compares what they say.
+/// Executes a step in a transaction and in the model, and compares the results.
 fn take(tx: &Transaction<'_>, items: Table<Item>, model: &mut Model, step: Step) {
     let of = |(key, value): (u64, u64)| item(key, value);
     match step {
@@ -109,7 +109,7 @@ fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<Item
     (database, items)
 }
 
-/// What is there, key by key.
+/// The content, key by key.
 fn read(database: &Database, items: Table<Item>) -> Model {
     let read = |key| database.run(|tx| tx.call(&items.get(key))).unwrap();
     let found = (0..24).filter_map(|key| Some((key, read(key)?)));
@@ -168,7 +168,7 @@ proptest! {
         let (mut database, mut items) = open(way, &disk);
         let mut model = Model::new();
         for (steps, one, other) in rounds {
-            // With a single level a page that one has is none for the other.
+            // With a single level, only one of them can have a page.
             let both = way.0 != Strategy::SingleLevel;
             let mut after = [model.clone(), model.clone()];
             let ends = [one, other];
@@ -185,7 +185,7 @@ proptest! {
                 };
                 take(transactions[nth].as_ref().unwrap(), items, &mut after[nth], step);
             }
-            // What is unfinished when the database goes down goes last.
+            // A transaction that is unfinished when the database crashes comes last.
             let mut order = [0, 1];
             order.sort_by_key(|nth: &usize| ends[*nth] == End::Crash);
             for nth in order {
@@ -254,8 +254,8 @@ fn a_table_that_aborts_fill_does_not_grow_for_ever() {
     }
 }
 
-/// Places that deleted records had are used again at once, by the same transaction and by the same
-/// operation; what comes back when that is undone is found.
+/// Places of deleted records are used again at once, by the same transaction and by the same operation. Records that
+/// come back when that is undone are found.
 #[test]
 fn records_whose_places_were_used_again_come_back() {
     use sardonyx_multilevel::{Operation, Pages};
@@ -393,7 +393,7 @@ fn what_does_not_fit_is_refused() {
     ));
 }
 
-/// A shop: customers in a table, the stock in a counter; what is sold is with one or the other.
+/// A shop: customers in a table, the stock in a counter; a sale changes one or the other.
 #[test]
 fn a_crash_at_any_step_leaves_customers_and_stock_that_belong_together() {
     use sardonyx_base::random::Random;

@@ -28,14 +28,14 @@ fn open(way: Way, disk: &SimulatedDisk) -> (Database, Area) {
     (database, area)
 }
 
-/// What a transaction is going to do: steps one after another, the last two perhaps as siblings.
+/// The planned steps of a transaction, one after another, the last two perhaps as siblings.
 struct Plan {
     steps: Vec<Step>,
     siblings: bool,
     aborts: bool,
 }
 
-/// Values that nobody else writes.
+/// Values that no other transaction writes.
 struct Values {
     next: u64,
     lists: bool,
@@ -151,7 +151,7 @@ fn client(
     for _ in 0..TRANSACTIONS {
         let mut plan = plan(area, &mut random, &mut values);
         let ended = database.run(|tx| {
-            // Run again, it writes other values: so those of an aborted attempt can be told.
+            // Run again, it writes other values, so that values of an aborted attempt are recognised.
             for step in &mut plan.steps {
                 step.act = match step.act {
                     Act::Read => Act::Read,
@@ -225,7 +225,7 @@ fn read_all(database: &Database, area: Area, process: u64, at: &Recorder) -> Eve
     events
 }
 
-/// Judges a history, with what is there at its end, and what is there after a restart.
+/// Judges a history, with the content at its end and after a restart.
 fn judge_with_ends(
     mut all: Vec<Events>,
     (way, lists): (Way, bool),
@@ -275,7 +275,7 @@ fn histories_of_threads_are_strictly_serializable() {
     }
 }
 
-/// Who has locked what, for a driver that never waits.
+/// The holders of locks, for a driver that never waits.
 #[derive(Default)]
 struct Model(HashMap<u64, Vec<(usize, bool)>>);
 
@@ -298,7 +298,7 @@ impl Model {
     }
 }
 
-/// Several open transactions driven by one thread, step by step, as the seed says.
+/// Several open transactions driven by one thread, step by step, by a seed.
 fn interleaved(way: Way, lists: bool, seed: u64) -> adya::Report {
     let disk = SimulatedDisk::new(1, Faults::default());
     let (database, area) = open(way, &disk);
@@ -338,7 +338,7 @@ fn interleaved(way: Way, lists: bool, seed: u64) -> adya::Report {
         {
             done.extend(call(&tx, &step).expect("it need not wait"));
         } else {
-            // Some other time; nobody else may come to wait for it then.
+            // Some other time; no other transaction may come to wait for it then.
             plan.steps.push(step);
         }
         open[slot] = Some((tx, plan, done));
@@ -429,7 +429,7 @@ impl<'d> Pair<'d> {
 
 use Act::{Append, Read};
 
-/// An anomaly: what each of the two plans, and how they come in between each other.
+/// An anomaly: the plans of the two transactions, and their interleaving.
 struct Anomaly {
     name: &'static str,
     plans: [&'static [(u64, Act)]; 2],
@@ -463,7 +463,7 @@ const ANOMALIES: [Anomaly; 4] = [
         turns: &[0, 1, 1, 1, 0, 0],
         aborts: None,
     },
-    // What was read is undone. The lock would have to be kept to the end of the transaction.
+    // The read value is undone. The lock would have to be kept to the end of the transaction.
     Anomaly {
         name: "G1a",
         plans: [&[(0, Append(1)), (5, Read)], &[(0, Read), (6, Append(2))]],
@@ -505,9 +505,9 @@ fn operations_that_leave_out_their_locks_are_found() {
     }
 }
 
-/// The same interleavings by operations that ask for their locks: there is always somebody who would
-/// have to wait, so that they cannot come about. In one thread that would be for ever; the transaction
-/// that would wait is run by another and found to wait.
+/// The same interleavings by operations that ask for their locks: one of them would always have to wait, so they
+/// cannot come about. In one thread that would be for ever. So the transaction that would wait is run by another
+/// thread and found to wait.
 #[test]
 fn with_their_locks_they_wait_for_each_other() {
     let release = Release::Appended;

@@ -1,7 +1,7 @@
-//! Snapshots beside transactions, under every strategy, against a plain model: one thread drives several open
-//! transactions on counters, records and an index, commits some and aborts others, and takes snapshots at any
-//! moment; each must show what was committed then, whatever comes later. And: nobody waits for a transaction;
-//! an operation at work is not seen; the bound. (Histories of threads are judged in `serializable.rs`.)
+//! Snapshots beside transactions, under every strategy, against a plain model. One thread drives several open
+//! transactions on counters, records and an index, commits some and aborts others, and takes snapshots at any moment.
+//! Each must show the content that was committed then, after any later change. Also: no snapshot waits for a
+//! transaction; an operation at work is not seen; the bound. (Histories of threads are judged in `serializable.rs`.)
 
 use crate::common::{options, ways};
 use sardonyx_multilevel::counter::{Add, Counter, Get, Set};
@@ -36,7 +36,7 @@ const COUNTERS: u64 = 4;
 const KEYS: u64 = 40;
 const OPEN: u64 = 4;
 
-/// What there is.
+/// The content.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Contents {
     counters: [i64; COUNTERS as usize],
@@ -44,7 +44,7 @@ struct Contents {
     index: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-/// What a transaction has done to it so far.
+/// The changes of a transaction so far.
 #[derive(Default)]
 struct Pending {
     counters: [i64; COUNTERS as usize],
@@ -99,7 +99,7 @@ impl Opened {
         }
     }
 
-    /// One operation. Each transaction has its own keys, and one has the index: nobody waits.
+    /// One operation. Each transaction has its own keys, and one has the index, so none waits.
     fn step(&self, tx: &Transaction<'_>, slot: u64, pending: &mut Pending, random: &mut Random) {
         match random.below(if slot == 0 { 6 } else { 4 }) {
             0 => {
@@ -315,7 +315,7 @@ impl Operation for Slow<'_> {
     }
 }
 
-/// Reads what it changes.
+/// Reads the page that it changes.
 struct Both(Area);
 
 impl Operation for Both {
@@ -349,7 +349,7 @@ fn an_operation_that_is_at_work_is_not_seen_and_nobody_waits_for_the_snapshot() 
                 done.expect("commits");
             });
             is_begun.recv().expect("it begins");
-            // While half of it stands in the page, and others go on.
+            // While half of it is in the page, and others go on.
             let report = database.snapshot().expect("snapshot");
             let add = Add::to(opened.counters[0], 5);
             let done: Result<_, CallError<Stop>> = database.run(|tx| tx.call(&add));

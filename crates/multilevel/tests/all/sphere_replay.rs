@@ -1,10 +1,10 @@
-//! What persistence spheres are for: whatever prefix of the log a crash leaves, the pages in it are
-//! those that the subtransactions in it, and no others, make when they run one after the other.
+//! The purpose of persistence spheres. A crash leaves any prefix of the log. The pages in it are then those that
+//! exactly the subtransactions in it make when they run one after the other.
 //!
-//! Subtransactions overlap in time as page locks admit. Each computes what it writes from all that
-//! it has read before, so that one without another that it depends on comes out with other values.
-//! Spheres are taken at random and appended to a log as page after-images, those of pages on which a
-//! subtransaction is at work being its before-images. Errors in each of these rules are planted.
+//! Subtransactions overlap in time as page locks admit. Each computes its writes from all that it has read before. So
+//! one without another that it depends on comes out with other values. Spheres are taken at random and appended to a
+//! log as page after-images. The images of pages on which a subtransaction is at work are its before-images. Errors in
+//! each of these rules are planted.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,13 +39,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Which rule is broken on purpose.
+/// The rule that is broken on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planted {
     Nothing,
     /// Pages that were only read do not count.
     ReadsForgotten,
-    /// The current frame is written, whoever is at work on it.
+    /// The current frame is written, even if a subtransaction is at work on it.
     CurrentFrame,
     /// Units are appended in another order than they were taken in.
     OutOfOrder,
@@ -53,7 +53,7 @@ enum Planted {
     OwnPagesOnly,
 }
 
-/// A subtransaction: what it has done so far, and with what in mind.
+/// A subtransaction: its accesses so far, and the values that it has read.
 #[derive(Clone, Debug, Default)]
 struct Subtransaction {
     state: u64,
@@ -67,7 +67,7 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Subtransaction {
-    /// Reads a page, and writes to it what it makes of all that it has read.
+    /// Reads a page, and writes to it a value computed from all that it has read.
     fn access(&mut self, contents: &mut Contents, page: usize, write: bool) {
         self.accesses.push((page, write));
         self.state = mix(self.state, contents[page]);
@@ -79,11 +79,11 @@ impl Subtransaction {
     }
 }
 
-/// What is appended to the log at once.
+/// A unit that is appended to the log at once.
 #[derive(Clone, Debug)]
 struct Unit {
     images: Vec<(usize, u64)>,
-    /// Which subtransactions it carries.
+    /// The subtransactions that it carries.
     carries: Vec<usize>,
 }
 
@@ -92,7 +92,7 @@ struct Run {
     contents: Contents,
     running: [Subtransaction; RUNNING],
     started: u64,
-    /// By the order of their ends: with what state they began, and what they did.
+    /// In the order of their ends: their initial state, and their accesses.
     ended: Vec<(u64, Vec<(usize, bool)>)>,
     first_state: [u64; RUNNING],
     numbers: Vec<sardonyx_multilevel::sphere::SubtransactionNumber>,
@@ -212,7 +212,7 @@ impl Run {
         }
     }
 
-    /// Every prefix of the log, against running what is in it again.
+    /// Compares every prefix of the log with running its subtransactions again.
     fn check(&self) -> Result<(), String> {
         let mut recovered: Contents = [0; PAGES];
         let mut present: BTreeSet<usize> = BTreeSet::new();

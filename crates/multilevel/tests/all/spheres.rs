@@ -3,7 +3,7 @@
 //!
 //! The subtransactions of a case overlap in time: they read and write pages as page locks admit, and
 //! the model remembers when. So it is also tested that the pages named at the end of a subtransaction
-//! tell which it read after the end of another.
+//! show which it read after the end of another.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A subtransaction in the model.
 #[derive(Clone, Debug, Default)]
 struct Subtransaction {
-    /// When it last read each page.
+    /// The time of its last read of each page.
     read: BTreeMap<u64, usize>,
     modified: BTreeSet<u64>,
     joined: Vec<usize>,
@@ -81,7 +81,7 @@ impl Model {
         all.filter(|&at| !self.ended[at].written).collect()
     }
 
-    /// Whether the later one has read what the earlier one modified.
+    /// Returns true if the later one has read a page that the earlier one modified.
     fn has_read(&self, later: usize, pages: &BTreeSet<u64>, earlier: usize) -> bool {
         let read = &self.ended[later].read;
         let after = |page| {
@@ -112,8 +112,8 @@ impl Model {
         }
     }
 
-    /// What has to be together: who modified the same page, who read what was *modified* by another
-    /// after that one's end, who was joined.
+    /// The subtransactions that have to be together: those that modified the same page, those that read a *modified*
+    /// page of another after its end, and those that were joined.
     fn spheres(&self) -> Vec<Sphere> {
         self.merged(|model, first, second| {
             let pairs = || {
@@ -131,8 +131,8 @@ impl Model {
         })
     }
 
-    /// The paper's words: whoever read, after a subtransaction's end, a page of its *sphere*. That is
-    /// coarser: it also counts one that read the page before it was modified at all, by a third one,
+    /// The paper's words: a sphere includes each subtransaction that read, after another's end, a page of its
+    /// *sphere*. That is coarser: it also counts one that read the page before it was modified at all, by a third one,
     /// through which it came into the sphere.
     fn spheres_to_the_letter(&self) -> Vec<Sphere> {
         self.merged(|model, first, second| {
@@ -165,7 +165,7 @@ impl Model {
     }
 }
 
-/// What is tested: the real thing, or one with an error planted in it.
+/// The tested bookkeeping: the real one, or one with a planted error.
 trait Bookkeeping {
     fn real(&mut self) -> &mut Spheres<usize>;
 
@@ -366,7 +366,7 @@ fn the_papers_words_merge_more_than_is_needed() {
     compare_states(&model, &real, &numbers).unwrap();
 }
 
-/// How many of a number of cases show an error that was planted.
+/// The number of cases that show a planted error.
 fn found(plant: impl Fn() -> Box<dyn Bookkeeping>) -> u32 {
     let mut runner = TestRunner::new(config(1));
     let cases = vec(step(), 1..70);

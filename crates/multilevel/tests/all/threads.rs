@@ -1,6 +1,6 @@
-//! Real threads under every strategy: whatever the schedule, sums are kept and numbers are given
-//! once, while transactions are aborted, dropped, chosen to end deadlocks, and panic in the middle of
-//! operations; while checkpoints run in a log that is too small, and areas grow.
+//! Real threads under every strategy. In any schedule sums are kept and numbers are given once. Meanwhile transactions
+//! are aborted, dropped, chosen to end deadlocks, and panic in the middle of operations. Checkpoints run in a log that
+//! is too small, and areas grow.
 
 use crate::support::{
     ADD, Add, CELLS, Called, Ended, Get, Put, STRATEGIES, WRITE, Way, read, small, ways,
@@ -212,7 +212,7 @@ fn numbers_are_given_once() {
     }
 }
 
-/// Where an operation panics.
+/// The place at which an operation panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     Locks,
@@ -337,7 +337,7 @@ impl Operation for Nested<'_> {
             None => self.database.run(|tx| tx.call(&inner)),
         };
         assert!(matches!(outcome, Err(CallError::Nested)), "{outcome:?}");
-        // What does not touch pages is allowed.
+        // Calls that do not touch pages are allowed.
         self.database.area("cells", 6).expect("there is room");
         self.database.begin().commit().expect("nothing to commit");
         let _ = self.database.statistics();
@@ -369,8 +369,8 @@ fn a_call_within_an_operation_is_refused_and_does_not_hang() {
     }
 }
 
-/// A transaction that is chosen to end a deadlock says so, refuses everything else, and can only be
-/// aborted; run again with its age it is not chosen again for ever.
+/// A transaction that is chosen to end a deadlock returns that, refuses everything else, and can only be aborted. Run
+/// again with its age it is not chosen again for ever.
 #[test]
 fn a_deadlock_of_objects_has_one_victim_and_it_is_the_younger() {
     for strategy in STRATEGIES {
@@ -386,7 +386,7 @@ fn a_deadlock_of_objects_has_one_victim_and_it_is_the_younger() {
         younger.call(&put(4)).expect("free");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| older.call(&put(4)));
-            // It waits, or is going to: whoever closes the cycle, the younger is chosen.
+            // It waits, or is going to: the younger is chosen, whichever closes the cycle.
             let chosen = younger.call(&put(0));
             assert!(matches!(chosen, Err(CallError::Deadlock)), "{strategy:?}");
             assert!(younger.is_doomed());
@@ -419,7 +419,7 @@ impl Operation for LockWithin {
     }
 }
 
-/// Whoever waits for an object holds no page meanwhile: others change the pages that it had.
+/// A transaction that waits for an object holds no page meanwhile: others change the pages that it had.
 #[test]
 fn who_waits_for_an_object_holds_no_page() {
     for strategy in STRATEGIES {

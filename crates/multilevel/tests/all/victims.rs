@@ -1,5 +1,4 @@
-//! Which transaction a deadlock ends under each rule, and that whoever was one is run again until it
-//! commits.
+//! The transaction that ends a deadlock under each rule. Each victim is run again until it commits.
 
 use crate::support::{self, Put, STRATEGIES, Way, read, small};
 use sardonyx_multilevel::{
@@ -89,7 +88,7 @@ fn the_victim_is_whom_the_rule_names() {
     }
 }
 
-/// Whatever the rule, who was a victim is run again until it commits, once.
+/// Under any rule, a victim is run again until it commits, once.
 #[test]
 fn under_every_rule_what_is_run_is_committed_once() {
     const CELLS: u64 = 9;

@@ -1,4 +1,4 @@
-//! One item along the chain: to the first copy, whose answer decides what is there, then to the next ones in order.
+//! One item along the chain: to the first copy, whose answer decides its content, then to the next ones in order.
 //!
 //! Of two processes that create one item, the first copy decides, and the winner's bytes continue along the chain. So
 //! an item that one process left half-way is completed by the next that meets it. At every moment a copy has an item
@@ -52,7 +52,7 @@ impl Item<'_> {
 /// The bytes that a store has under an item.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Has {
-    /// These bytes.
+    /// The copy has these bytes.
     These,
     /// Others.
     Others(Vec<u8>),

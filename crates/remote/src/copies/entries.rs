@@ -15,7 +15,7 @@ use sardonyx_storage::remote_log::store::{
 };
 use std::sync::Arc;
 
-/// So often a call goes on with a set that has changed meanwhile.
+/// The number of times that a call continues with a set that has changed meanwhile.
 pub(super) const ATTEMPTS: u32 = 16;
 
 /// The knowledge of this process as the one that appends. The thread that holds its lock appends, or changes the register.
@@ -31,8 +31,8 @@ pub(super) struct Tenure {
 }
 
 impl Tenure {
-    /// Forgets its state, unless it is good for this number: the next one after the last that is on all copies, while no
-    /// other writer was seen ([`super`], rule 4). A process that claims the log again has read what others appended, and
+    /// Forgets its state, unless it is good for this number: the next one after the last that is on all copies, while
+    /// no other writer was seen ([`super`], rule 4). A process that claims the log again has read others' entries, and
     /// the set of its last append may be an old one.
     fn renew_for(&mut self, number: u64, seen: &View) {
         self.renew(seen);
@@ -64,7 +64,7 @@ impl Tenure {
 /// The outcome of a process' wish to become the writer.
 enum Taken {
     View(Arc<View>),
-    /// Something is there already.
+    /// An entry exists already.
     There,
 }
 
@@ -93,7 +93,7 @@ impl Copies {
         Err(self.changes("become the writer"))
     }
 
-    /// Replaces a state of the register, and notes the one that is there then.
+    /// Replaces a state of the register, and notes its state then.
     pub(super) fn replace(&self, view: &View, record: &SetRecord) -> Result<Replaced, StoreError> {
         let replaced = self.keeper.replace(Some(&view.version), record)?;
         let (Replaced::Done(there) | Replaced::Other(there)) = &replaced;
@@ -116,8 +116,8 @@ impl Copies {
         self.changes_copies && !matches!(error, StoreError::Setup { .. })
     }
 
-    /// The set of this state without a copy, unless that is the last one, or no other one answers. Any process that finds a
-    /// copy silent may ask for that: a smaller set has what the larger one had.
+    /// The set of this state without a copy, unless that is the last one, or no other one answers. Any process that
+    /// finds a copy silent may ask for that: a smaller set has all entries of the larger one.
     ///
     /// # Errors
     /// The copy's, if it stays.
@@ -160,7 +160,7 @@ impl Copies {
         Ok(replaced)
     }
 
-    /// Another copy may do what one refuses, so only an error of the whole set is final.
+    /// Another copy may accept a request that one refuses, so only an error of the whole set is final.
     pub(super) fn as_of_the_set(&self, error: StoreError) -> StoreError {
         match error.is_unclear() {
             true => error,
@@ -211,7 +211,7 @@ impl Copies {
                 true => tenure.complete,
                 false => 0,
             };
-            // Until the register says so, the copy counts. A replacement without an answer may come later.
+            // Until the register has left it out, the copy counts. A replacement without an answer may come later.
             let without = self.without(&view, &broken, complete)?;
             tenure.view = None;
             if let Replaced::Done(view) = self.leave_out(&view, &without, &broken)? {

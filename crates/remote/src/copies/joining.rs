@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Only the writer does that, and only once an entry of its own is on all copies ([`super`], rule 4). Up to the number that
-//! the register says for a copy, what it has is not compared; all else is, byte by byte. Large objects are compared by name
-//! and length, since their names are their creators' own.
+//! of the register's record for a copy, its entries are not compared; all else is, byte by byte. Large objects are
+//! compared by name and length, since their names are their creators' own.
 
 use super::Copies;
 use super::chain::{Has, Item, SHORT_BYTES_MAX, put};
@@ -115,8 +115,9 @@ impl Way {
         Ok(true)
     }
 
-    /// Copies all objects, and deletes those that the target had before it joined and the source has not any more. Of what
-    /// was created since then nothing is deleted: the list of the source may be older. False: the target has something else.
+    /// Copies all objects, and deletes those that the target had before it joined and the source has not any more.
+    /// Later objects are not deleted: the list of the source may be older. False: the target has another object of a
+    /// name.
     fn objects(&self, had: &[String]) -> Result<bool, StoreError> {
         let is_late = planted::is(Planted::JoiningObjectsDeleted);
         let mut wanted = self.source.list_all_objects()?;
@@ -207,7 +208,7 @@ impl Copies {
                 if filling.life > 1
                     && let Err(error) = self.clear(&filling)
                 {
-                    events::warn!(%error, "what a copy had in an earlier life is not deleted");
+                    events::warn!(%error, "the entries of a copy's earlier life are not deleted");
                 }
             }
             Err(error) => {
@@ -263,7 +264,7 @@ impl Copies {
         let Some(view) = tenure.settled(self.process).cloned() else {
             return Ok(false);
         };
-        // If there is no answer, it is not known who counts.
+        // If there is no answer, it is not known which copies count.
         tenure.view = None;
         match self.replace(&view, &change(&view.record))? {
             Replaced::Done(view) => {
@@ -304,7 +305,7 @@ impl Copies {
         life: u64,
         complete: u64,
     ) -> Result<Option<Filling>, StoreError> {
-        // It receives what is created from the moment at which it joins.
+        // It receives new objects from the moment at which it joins.
         let had = names_of(&Life::new(at, life).list_all_objects()?);
         let since = now();
         let joins = self.stand(place, Standing::Joining, life, since)?;
@@ -313,7 +314,7 @@ impl Copies {
             life,
             since,
             had,
-            // Up to here it has what the log has.
+            // Up to here it has the log's entries.
             next: complete + 1,
             has_objects: false,
             rounds: 0,

@@ -1,8 +1,8 @@
 //! The register at its keeper: read, and replaced by comparison.
 //!
-//! A replacement without an answer is decided by a look: the register has it, or something else. If it has still what was to
-//! be replaced, nothing is known, since the request may arrive later; then the caller must not go on as if it had failed.
-//! Any later change that succeeds makes it fail for good.
+//! A replacement without an answer is decided by a look: the register has it, or another state. If it still has the
+//! old state, nothing is known, since the request may arrive later; then the caller must not go on as if it had
+//! failed. Any later change that succeeds makes it fail for good.
 
 use super::record::SetRecord;
 use sardonyx_storage::remote_log::objects::RemotePlace;
@@ -21,9 +21,9 @@ pub(super) struct View {
 /// The outcome of a replacement.
 #[derive(Debug)]
 pub(super) enum Replaced {
-    /// It is there.
+    /// The replacement succeeded.
     Done(Arc<View>),
-    /// Another state is there.
+    /// The register has another state.
     Other(Arc<View>),
 }
 

@@ -21,7 +21,7 @@ const LIFE_NUMBERS: u64 = 1 << 44;
 /// The last life that has numbers of its own.
 pub(super) const LIFE_LAST: u64 = (1 << 20) - 1;
 
-/// The object that says that a life of a copy of this set has begun there.
+/// The object that marks a life of a copy of this set.
 pub(super) fn mark_of(identity: u64, life: u64) -> String {
     format!("copies/{identity:016x}-{life}")
 }
@@ -161,8 +161,9 @@ impl RemoteObjects for Life {
 /// An entry of at most so many bytes may be a fence, encrypted or not.
 const FENCE_BYTES_MAX: u64 = (ENTRY_HEAD_BYTES + ENCRYPTION_BYTES) as u64;
 
-/// Deletes what earlier lives left; what remains is deleted the next time. Possible fences stay for ever: a writer that
-/// was stopped for hours appends in the life that it knows, at the number of its successor's fence ([`super`], rule 4).
+/// Deletes the remains of earlier lives; the rest is deleted the next time. Possible fences stay for ever: a writer
+/// that was stopped for hours appends in the life that it knows, at the number of its successor's fence ([`super`],
+/// rule 4).
 pub(super) fn remove_earlier(store: &dyn RemotePlace, life: u64) -> Result<(), StoreError> {
     for earlier in 1..life {
         let objects = store.list_objects(&folder_of(earlier))?;

@@ -19,9 +19,9 @@ use std::time::Duration;
 /// For how long one answer of a copy is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Wait {
-    /// Not for longer than a copy may be silent: small entries.
+    /// At most the time for which a copy may be silent: small entries.
     Short,
-    /// As long as for any store.
+    /// The time for any store.
     Long,
 }
 
@@ -51,7 +51,7 @@ impl Members {
         }
     }
 
-    /// The place of a copy, whatever is there.
+    /// The place of a copy, with any content.
     pub fn place(&self, place: &str) -> Result<Arc<dyn RemotePlace>, StoreError> {
         self.open.open(place, Wait::Long)
     }

@@ -1,5 +1,5 @@
-//! A log on several places at once: `copies:KEEPER;COPY;COPY`. Every entry that is acknowledged is on every copy of the *set*,
-//! and the set is in a register that the *keeper* keeps, which is a store with conditional writes.
+//! A log on several places at once: `copies:KEEPER;COPY;COPY`. Every acknowledged entry is on every copy of the *set*.
+//! The set is in a register that the *keeper* keeps, which is a store with conditional writes.
 //!
 //! ```text
 //!                        ┌─▶ keeper: register `copies` {generation, writer, in sync: A, B; out: C}, `boundary`, `primary`
@@ -7,9 +7,9 @@
 //!                        └─▶ A ─▶ B      an entry goes along the chain, and is acknowledged when the last one has it
 //! ```
 //!
-//! This is no consensus protocol. The keeper decides the members of the set, and the first copy of the chain decides
-//! the entry under a number, each by its own conditional write. Copies are stores as any other and know nothing of each
-//! other.
+//! This is no consensus protocol. The keeper decides the members of the set. The first copy of the chain decides the
+//! entry under a number. Each does so by its own conditional write. Copies are stores as any other and know nothing of
+//! each other.
 //!
 //! - `record`, `keeper`: the register; - `members`, `life`: the copies; - `chain`: one item along the chain; - `entries`,
 //!   `objects`: the store's interface; - `joining`: how a copy comes back; - `maintaining`: the thread that lets it;
@@ -17,34 +17,36 @@
 //!
 //! # The rules
 //!
-//! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So the last copy has what all have,
-//!    and the first copy decides between two that create one number. A reader asks the last one and then reads the
-//!    register. If the set is unchanged, the entry that it read was on every copy of the set, and stays.
-//! 2. *A smaller set needs no consent.* Any process, but for a tool that only looks, may leave out a copy that gives no
-//!    answer, if another one answers, never the last one. A process that has not seen it acknowledges only what all copies
-//!    of its larger set have, so also those of the smaller one. A copy that gave no answer counts until the register is
-//!    written.
+//! 1. *The chain.* A copy has an entry only if all before it in the chain have it. So all copies have the last copy's
+//!    entries, and the first copy decides between two that create one number. A reader asks the last one and then
+//!    reads the register. If the set is unchanged, the entry that it read was on every copy of the set, and stays.
+//! 2. *A smaller set needs no consent.* Any process, but for a tool that only looks, may leave out a copy that gives
+//!    no answer, if another one answers. The last one is never left out. A process that has not seen it acknowledges
+//!    only entries that all copies of its larger set have, so also those of the smaller one. A copy that gave no
+//!    answer counts until the register is written.
 //! 3. *One process appends and lets copies in: the writer.* It writes its number into the register before its first
-//!    append. It does so again before an append whose number does not follow the last that it knows to be on all
-//!    copies, or when it has seen another writer in the register. So appends on one state have consecutive numbers,
-//!    also if the process claims the log again, or loses a number to another one. Others have appended the numbers in
-//!    between, perhaps on another set. It changes the register while no append is on its way. If a replacement has no
-//!    answer it appends nothing until another one has succeeded, after which the first one never will.
-//! 4. *A writer that was superseded acknowledges nothing that is lost.* Let P append with the set V, and let T be the
+//!    append. It does so again when it has seen another writer in the register. It also does so before an append whose
+//!    number does not follow the last that it knows to be on all copies. So appends on one state have consecutive
+//!    numbers, also if the process claims the log again, or loses a number to another one. Others have appended the
+//!    numbers in between, perhaps on another set. It changes the register while no append is on its way. If a
+//!    replacement has no answer it appends nothing until another one has succeeded, after which the first one never
+//!    will.
+//! 4. *A writer that was superseded acknowledges nothing that is lost.* Let P append with the set V. Let T be the
 //!    first later writer of which an entry is on all copies of its set. Until then no copy was let in, since a writer
 //!    lets copies in only after that. So T's set is a part of V, and some copy of V has T's entry under a number n. P
-//!    appends consecutive numbers on V (rule 3), and T's claim has read all before n ([`sardonyx_storage::remote_log`],
-//!    rules 1 and 2). So T knows everything that P acknowledged before n; P cannot have n on all of V, and stops there.
-//!    Fences are never deleted (rule 3 there), neither with the log's beginning nor with an earlier life of a copy. So
-//!    this holds for a P that was stopped for hours and knows the copies in lives that have ended.
+//!    appends consecutive numbers on V (rule 3), and T's claim has read all before n
+//!    ([`sardonyx_storage::remote_log`], rules 1 and 2). So T knows everything that P acknowledged before n; P cannot
+//!    have n on all of V, and stops there. Fences are never deleted (rule 3 there), neither with the log's beginning
+//!    nor with an earlier life of a copy. So this holds for a P that was stopped for hours and knows the copies in
+//!    lives that have ended.
 //! 5. *A copy that comes back has nothing of its own.* Its entries behind the number in the register are compared with
 //!    the log. If one entry differs it begins a new life ([`life`]), in which no earlier request can change anything.
 //!    Entries of the log are never deleted or replaced, except at the log's beginning. Late appends of P have numbers
 //!    up to n, which a copy that joined has. Entries of an earlier life are deleted, except possible fences.
-//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is filled,
-//!    and begins a new one. A connection to a store over TCP goes to the store that it was opened with, and to no other one
-//!    that is at the address later. Other stores have no such number: one that is emptied under a running process is taken
-//!    for the copy that it was.
+//! 6. *An emptied copy is no copy.* It has not the mark of its life, which is read when it is opened and when it is
+//!    filled, and begins a new one. A connection to a store over TCP goes only to the store that it was opened with,
+//!    not to another one at the address later. Other stores have no such number. One that is emptied under a running
+//!    process is taken for the copy that it was.
 //!
 //! Objects have no numbers, so a process that creates one looks at the register afterwards, and does it again on
 //! another set. Some objects of a copy that joins are deleted: those that it had before it began to join, and that the

@@ -1,4 +1,4 @@
-//! Objects on several places: by any process, so each creation looks afterwards whether it was on the set that is there.
+//! Objects on several places: by any process, so each creation checks afterwards if it was on the present set.
 //!
 //! A copy that joins the set receives objects, too. Earlier objects are copied to it then, and the creator of a later
 //! one sees that it joins.
@@ -75,7 +75,7 @@ impl Copies {
         Err(self.changes("create an object"))
     }
 
-    /// Has a copy that is in the set or joins it be out, and gives the state that is there then.
+    /// Leaves out a copy that is in the set or joins it, and returns the state then.
     fn leave_behind(&self, view: &View, broken: &Broken) -> Result<Arc<View>, StoreError> {
         let record = &view.record;
         let mut joining = record.standing(Standing::Joining);

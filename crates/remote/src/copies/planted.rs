@@ -6,7 +6,7 @@ sardonyx_base::planted_errors! {
     AcknowledgedBeforeAll,
     /// A copy that gives no answer is passed over, and the register still has it.
     LeftOutWithoutRegister,
-    /// A copy comes back with what it has, without a comparison.
+    /// A copy comes back with its content, without a comparison.
     JoinedWithoutComparing,
     /// A copy comes back without its last entries.
     JoinedBehind,

@@ -1,7 +1,7 @@
-//! The register: which copies have the log, in which order, and who appends. A value, and how it may change.
+//! The register: the copies that have the log, their order, and the writer. A value, and its possible changes.
 //!
-//! Each change raises the generation, so that no two states are the same and a comparison of what was read with what is
-//! there is one of states. The copies are in the order of the chain: those in the set first.
+//! Each change raises the generation, so that no two states are the same. So a comparison of the read register with
+//! the present one is one of states. The copies are in the order of the chain: those in the set first.
 
 use sardonyx_storage::lines::{Lines, Misread, seal};
 use std::fmt::Write;
@@ -45,13 +45,14 @@ impl Standing {
 pub struct CopyRecord {
     /// Its place.
     pub place: String,
-    /// Its life, from 1: what it had in an earlier one counts no more.
+    /// Its life, from 1: the content of an earlier one does not count.
     pub life: u64,
     /// Its standing.
     pub standing: Standing,
     /// Up to this number the entries that it has are those of the log.
     pub complete: u64,
-    /// Since when it has this standing: microseconds since 1970, UTC, by the clock of the host that changed it.
+    /// The time of its last change of standing: microseconds since 1970, UTC, by the clock of the host that changed
+    /// it.
     pub since: u64,
 }
 
@@ -98,7 +99,7 @@ impl SetRecord {
         self.standing(Standing::InSync)
     }
 
-    /// The last copy of the chain: what it has, all have.
+    /// The last copy of the chain: all have its entries.
     pub fn tail(&self) -> Option<&CopyRecord> {
         self.in_sync().last()
     }
@@ -136,7 +137,7 @@ impl SetRecord {
         })
     }
 
-    /// The same, where nothing is known of what this copy has.
+    /// The same, without a known place of this copy.
     pub fn distrusting(mut self, place: &str) -> Self {
         let copies = self.copies.iter_mut();
         for copy in copies.filter(|copy| copy.place == place) {

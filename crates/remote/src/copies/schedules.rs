@@ -1,4 +1,5 @@
-//! Schedules that seeds seldom come upon: what each rule of the set is for. Each is run with the rule left out, and with it.
+//! Schedules that seeds seldom reach: the purpose of each rule of the set. Each is run with the rule left out, and
+//! with it.
 
 use super::planted::{PLANTED, Planted};
 use super::record::{SetRecord, Standing};

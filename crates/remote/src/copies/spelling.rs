@@ -15,7 +15,7 @@ pub(crate) struct Spelling {
 const COPIES_MAX: usize = 8;
 
 impl Spelling {
-    /// The parts of what follows `copies:`.
+    /// Parses the part behind `copies:`.
     ///
     /// # Errors
     /// [`StoreError::Place`], which shows nothing of a part that may be a secret.

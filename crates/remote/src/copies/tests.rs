@@ -260,7 +260,7 @@ impl Host {
         assert_eq!(self.append(number, text).unwrap(), Appended::Ok);
     }
 
-    /// As the thread does it, until there is nothing more to do.
+    /// As the thread does it, until there is no more work.
     pub(super) fn maintain(&self) {
         self.net.pause(Duration::from_secs(2));
         while self.copies.maintain().unwrap_or(false) {}
@@ -276,7 +276,7 @@ fn copies_keep_the_contract_of_a_store_and_a_log() {
         0,
         &(Arc::new(Host::new(&sites).copies) as Arc<dyn RemoteStore>),
     );
-    // Each copy alone has what the log has.
+    // Each copy alone has the log's entries.
     let lists = ["a", "b"].map(|place| sites.at(place).list(0).unwrap());
     assert_eq!(lists[0], lists[1]);
     assert_eq!(lists[0].len(), 4);

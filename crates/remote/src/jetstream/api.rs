@@ -1,4 +1,4 @@
-//! JetStream's requests and answers, as JSON in messages: only what a log needs of them.
+//! JetStream's requests and answers, as JSON in messages: only those that a log needs.
 
 use super::configuration::StreamConfiguration;
 use super::stream::{Message, Stored};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Another message is being put under the same condition, and it is not yet known what becomes of it.
+/// Another message is being put under the same condition, and its result is not known yet.
 const CONDITION_IN_USE: u32 = 10164;
 const CONDITION_DOES_NOT_HOLD: u32 = 10071;
 const NO_MESSAGE: u32 = 10037;
@@ -19,10 +19,10 @@ const STREAM_EXISTS: u32 = 10058;
 /// There are too few servers for the replicas, at the moment perhaps.
 const NO_PEERS: u32 = 10005;
 
-/// Why an answer is not the one that was hoped for.
+/// The reason why an answer is not the expected one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Failure {
-    /// There is none, or one that says to try again.
+    /// No answer, or one that asks to try again.
     Unclear(String),
     /// It is no.
     Refused(String),
@@ -152,7 +152,7 @@ impl Got {
 /// A message that any server gave, without JSON.
 ///
 /// # Errors
-/// There is none; another status; what is around it is missing.
+/// There is no message; another status; its headers are missing.
 pub(super) fn direct(message: async_nats::Message) -> Result<Stored, Failure> {
     match message.status {
         None | Some(StatusCode::OK) => {}
@@ -173,7 +173,7 @@ pub(super) fn direct(message: async_nats::Message) -> Result<Stored, Failure> {
             body: message.payload,
         }),
         _ => Err(Failure::Unclear(
-            "its answer does not say which message it is".into(),
+            "its answer does not name its message".into(),
         )),
     }
 }
@@ -199,7 +199,7 @@ pub(super) fn last_by_subject(filter: &str) -> Vec<u8> {
     json!({ "last_by_subj": filter }).to_string().into_bytes()
 }
 
-/// Asks for what is known of a stream, with its subjects behind so many.
+/// Asks for the state of a stream, with its subjects behind so many.
 pub(super) fn subjects(filter: &str, before: usize) -> Vec<u8> {
     let asked = json!({ "subjects_filter": filter, "offset": before });
     asked.to_string().into_bytes()

@@ -2,7 +2,7 @@
 //! differ.
 //!
 //! One condition cannot be seen from here: that the servers sync each message to disk before they acknowledge it
-//! (`sync_interval: always`). Without that, servers that lose power together lose what they said they had.
+//! (`sync_interval: always`). Without that, servers that lose power together lose acknowledged messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ impl Default for StreamConfiguration {
 }
 
 impl StreamConfiguration {
-    /// Of a stream that keeps logs, where the server is in a cluster or alone.
+    /// The configuration of a stream that keeps logs, on a cluster or on one server.
     pub fn of_a_log(stream: &str, is_cluster: bool) -> Self {
         StreamConfiguration {
             name: stream.into(),
@@ -116,8 +116,7 @@ impl StreamConfiguration {
             ),
             (
                 self.persist_mode == "async",
-                "it acknowledges what is not yet written; make one with --persist-mode=default"
-                    .into(),
+                "it acknowledges unwritten messages; make one with --persist-mode=default".into(),
             ),
             (
                 self.num_replicas < replicas,
@@ -128,7 +127,8 @@ impl StreamConfiguration {
             ),
             (
                 self.retention != "limits",
-                "it deletes what consumers have read; make one with --retention=limits".into(),
+                "it deletes messages that consumers have read; make one with --retention=limits"
+                    .into(),
             ),
             (
                 self.discard != "new",
@@ -171,7 +171,10 @@ impl StreamConfiguration {
                 "nothing in it can be deleted; make one without --deny-purge and --deny-delete"
                     .into(),
             ),
-            (self.no_ack, "it does not say what it has; set --ack".into()),
+            (
+                self.no_ack,
+                "it does not acknowledge messages; set --ack".into(),
+            ),
             (
                 self.sealed,
                 "it is sealed, so nothing can be put there; make another one".into(),
@@ -182,7 +185,7 @@ impl StreamConfiguration {
             ),
             (
                 self.subject_transform.is_some() || self.allow_msg_counter,
-                "it changes what is put there; make one without transforms and counters".into(),
+                "it changes messages; make one without transforms and counters".into(),
             ),
         ];
         let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);
@@ -203,7 +206,7 @@ fn subjects_of(stream: &str) -> String {
     format!("{stream}.>")
 }
 
-/// Why a server of this version, which takes messages of so many bytes, cannot be used, if so.
+/// The reason why a server of this version, which takes messages of so many bytes, cannot be used, if so.
 pub(super) fn objection_to_server(version: &str, max_payload: usize) -> Option<String> {
     let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
     let known = match (numbers.next(), numbers.next()) {

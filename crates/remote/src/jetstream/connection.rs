@@ -1,10 +1,10 @@
 //! A stream of NATS servers: one connection, requests in messages, answers in others.
 //!
-//! The client connects again by itself, to whichever of the servers is there. A request without a connection waits for
+//! The client connects again by itself, to any of the servers that answers. A request without a connection waits for
 //! one, and is given up if none comes. The client would otherwise keep every request it gets, and send all of them in
-//! the end. Requests that it has may be sent late none the less; they are never repeated. Of a server that dies with a
-//! request no answer comes, so one is waited for shortly ([`REQUEST_LIMIT_MOST`]): others of the cluster go on after a
-//! few seconds.
+//! the end. Requests that it has may be sent late none the less; they are never repeated. From a server that dies with
+//! a request no answer comes, so one is waited for shortly ([`REQUEST_LIMIT_MOST`]): others of the cluster go on after
+//! a few seconds.
 
 use super::api::{self, Failure};
 use super::configuration::{StreamConfiguration, objection_to_server};
@@ -70,7 +70,7 @@ struct Asked {
     is_ready: AtomicBool,
 }
 
-/// Without what the client knows.
+/// Without the client's state.
 impl fmt::Debug for NatsStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("NatsStream");
@@ -219,7 +219,7 @@ impl Asked {
         answer.map_err(|error| match error.kind() {
             RequestErrorKind::TimedOut => no_answer(self.limit),
             RequestErrorKind::NoResponders => Failure::Unclear(
-                "nobody listens there: is JetStream on in its servers, and are most of them there?"
+                "no server answers there: is JetStream on in its servers, and do most of them run?"
                     .into(),
             ),
             _ => Failure::Unclear(shown(&error, &[])),
@@ -232,7 +232,7 @@ impl Asked {
             .await
     }
 
-    /// Makes the stream if there is none, and looks whether it is as it has to be.
+    /// Makes the stream if it is absent, and checks its configuration.
     async fn prepare(&self) -> Result<(), Failure> {
         if self.is_ready.load(Ordering::Relaxed) {
             return Ok(());
@@ -259,7 +259,7 @@ impl Asked {
         if !is_cluster {
             tracing::warn!(
                 place = self.place,
-                "its server is in no cluster: what is there is lost with that host"
+                "its server is in no cluster: the log is lost with that host"
             );
         }
         self.is_ready.store(true, Ordering::Relaxed);
@@ -307,7 +307,8 @@ impl Asked {
         }
     }
 
-    /// As [`Asked::publish`]; where it is not known yet whether the condition holds nothing is done, so it is asked again.
+    /// As [`Asked::publish`]; while it is not known if the condition holds, nothing is done, and the request is
+    /// repeated.
     async fn publish_if(&self, message: &Message) -> Result<Published, Failure> {
         let started = tokio::time::Instant::now();
         loop {

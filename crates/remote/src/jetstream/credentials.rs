@@ -1,7 +1,7 @@
 //! The client's credentials and the server's: from the environment, with the names of NATS's own
 //! tools.
 //!
-//! | variable | what it is |
+//! | variable | meaning |
 //! | --- | --- |
 //! | `NATS_CREDS` | a file with a JWT and its seed |
 //! | `NATS_NKEY` | a file with the seed of an nkey |

@@ -33,11 +33,11 @@ pub(super) struct FakeStream {
 
 #[derive(Debug)]
 struct Inner {
-    /// The last one is the present; others are what servers have that lag.
+    /// The last one is the present; others are the states of servers that lag.
     states: Vec<State>,
     sequence: u64,
     late: Vec<Message>,
-    /// None: nothing goes wrong.
+    /// None: no faults.
     random: Option<Random>,
 }
 
@@ -72,7 +72,7 @@ impl Inner {
         random.map_or(u64::MAX, |random| random.below(below))
     }
 
-    /// Of a server that may lag.
+    /// The state of a server that may lag.
     fn some_state(&mut self) -> State {
         let lag = |random: &mut Random| match random.chance(1, 2) {
             true => random.below(LAG_MOST as u64) as usize,
@@ -112,7 +112,7 @@ impl Inner {
         Published::Ok
     }
 
-    /// Some of what was kept arrives.
+    /// Some of the kept messages arrive.
     fn deliver_late(&mut self) {
         while self.drawn(3) == 0 {
             let Some(message) = self.late.pop() else {

@@ -1,16 +1,18 @@
 //! A log in a stream: an entry is a message under its number's subject, taken only if there is none.
 //!
-//! *What is found is there; what is not found is asked for again.* Any server of the stream answers reads, and of one
-//! that lags, or that leads no longer and has not heard of it, the answer may be old. Stored entries never change, so
-//! an old answer with an entry is as good as a new one. But an absent entry, or a register's state, counts only if the
-//! stream then takes a *mark*: a message without content, on the condition that the seen state is still the last one.
-//! That is decided where all messages are, by the servers' agreement, so it cannot be old. Without it, who claims a log
-//! could read an old boundary from a server that is cut off, and take for the end what is long deleted.
+//! *An entry that is found is there; one that is not found is asked for again.* Any server of the stream answers
+//! reads. A server that lags, or that leads no longer and has not noticed, may give an old answer. Stored entries
+//! never change, so an old answer with an entry is as good as a new one. But an absent entry, or a register's state,
+//! counts only if the stream then takes a *mark*: a message without content, on the condition that the seen state is
+//! still the last one. The servers' agreement decides that where all messages are, so it cannot be old. Without it, a
+//! process that claims a log could read an old boundary from a server that is cut off. Then it would take a long
+//! deleted entry for the end.
 //!
 //! *Entries larger than a message are stored in parts*: first all but the last, under a random name that no reader
 //! uses. Then the last one follows with the entry's own subject and condition, and names the others. So the entry is
 //! there when that message is, whole. Parts whose entry never came are deleted with the numbers around them
-//! ([`RemoteStore::remove`]); until then they only take room. Of what is being deleted, the message goes first.
+//! ([`RemoteStore::remove`]); until then they only take room. Of an entry that is being deleted, the message goes
+//! first.
 
 use super::stream::{Condition, Message, Published, Stored, Stream};
 use super::subjects::{Form, Kept, Subjects, thousands};
@@ -24,7 +26,7 @@ use sardonyx_storage::remote_log::store::{
 };
 use std::collections::BTreeSet;
 
-/// So often is read again what changes meanwhile.
+/// The number of times that a changing state is read again.
 const ATTEMPTS: usize = 16;
 
 /// Bytes of the random name of parts, which is before the last part.
@@ -61,7 +63,7 @@ impl<S: Stream> JetStreamLog<S> {
             .stream
             .purge("delete what a probe left", vec![self.subjects.all()]);
         if let Err(error) = deleted {
-            tracing::warn!(%error, "what a probe left is not deleted");
+            tracing::warn!(%error, "the objects of a probe are not deleted");
         }
     }
 
@@ -87,7 +89,7 @@ impl<S: Stream> JetStreamLog<S> {
         Ok(self.stream.publish(what, mark)? == Published::Ok)
     }
 
-    /// Creates what is to be there once.
+    /// Creates an item that is to exist once.
     fn create(&self, what: &str, kept: &Kept, bytes: &[u8]) -> Result<Appended, StoreError> {
         let most = self.stream.body_bytes_max()?;
         let mut form = Form {
@@ -131,7 +133,7 @@ impl<S: Stream> JetStreamLog<S> {
         }
     }
 
-    /// A message with such a subject, of which there is one for good or none. That there is none is not old.
+    /// The message with such a subject, of which there is one for good or none. Its absence is not an old answer.
     fn find(&self, what: &str, filter: &str) -> Result<Option<Stored>, StoreError> {
         let mut stored = self.stream.near(what, filter)?;
         for _ in 0..ATTEMPTS {
@@ -213,7 +215,7 @@ impl<S: Stream> JetStreamLog<S> {
         Ok(())
     }
 
-    /// To what parts with such subjects belong.
+    /// The owners of parts with such subjects.
     fn owners(&self, what: &str, filter: &str) -> Result<BTreeSet<Kept>, StoreError> {
         let subjects = self.stream.subjects(what, filter)?;
         let read = |subject: &String| self.subjects.read_part(subject);
@@ -250,7 +252,7 @@ impl<S: Stream> JetStreamLog<S> {
     }
 }
 
-/// The bytes, if they are as many as the subject says.
+/// The bytes, if they are as many as in the subject.
 fn is_of(form: Form, bytes: Vec<u8>) -> Option<Vec<u8>> {
     (bytes.len() as u64 == form.bytes).then_some(bytes)
 }
@@ -274,7 +276,7 @@ impl<S: Stream> RemoteStore for JetStreamLog<S> {
         let found = self.read_kept(&what, &Kept::Entry(number))?;
         Ok(found.map(|found| match found {
             Found::Whole(bytes) => bytes,
-            // No entry: who reads looks whether the log begins behind it, and says that it is damaged if not.
+            // No entry: the reader checks if the log begins behind it, and reports damage if not.
             Found::Broken => Vec::new(),
         }))
     }
@@ -292,8 +294,8 @@ impl<S: Stream> RemoteStore for JetStreamLog<S> {
             self.entries(&what, &filter, from, &mut listed)?;
         }
         if listed.is_empty() {
-            // Numbers grow with sequences, so the last message says whether there is anything; only if there is, and far
-            // away, all subjects are asked for.
+            // Numbers grow with sequences, so the last message shows if there is any; only if there is, and far away,
+            // all subjects are requested.
             let last = self.stream.newest(&what, &self.subjects.entries())?;
             let last = last.and_then(|last| self.subjects.read(&last.subject));
             if let Some((Kept::Entry(last), _)) = last
@@ -413,8 +415,8 @@ impl<S: Stream> RemoteObjects for JetStreamLog<S> {
         Ok(listed)
     }
 
-    /// Also deletes, in these objects' folders, parts of objects that are not there: who deletes in a folder ends what is
-    /// being put there.
+    /// Also deletes, in these objects' folders, parts of objects that do not exist: a deletion in a folder ends
+    /// unfinished creations there.
     fn remove_objects(&self, names: &[String]) -> Result<(), StoreError> {
         let removed = names.iter().map(|name| self.object(name));
         let removed: BTreeSet<Kept> = removed.collect::<Result<_, _>>()?;

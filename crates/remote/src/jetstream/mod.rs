@@ -1,8 +1,9 @@
 //! A log in NATS JetStream, whose servers replicate a stream and agree on the order of its messages.
 //!
-//! - [`place`]: `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]`; [`credentials`]: who asks;
-//! - [`subjects`]: what is called how; [`log`]: entries, registers and objects made of messages;
-//! - [`stream`]: what is asked of a stream for that, as a trait; [`connection`]: of real servers, whose words are in [`api`];
+//! - [`place`]: `nats://HOST[:PORT][,HOST...]/STREAM[/PREFIX]`; [`credentials`]: the client's identity;
+//! - [`subjects`]: names; [`log`]: entries, registers and objects made of messages;
+//! - [`stream`]: the requests to a stream for that, as a trait; [`connection`]: to real servers, whose messages are in
+//!   [`api`];
 //! - [`configuration`]: how the stream has to be set up.
 
 mod api;

@@ -75,7 +75,8 @@ impl JetStreamPlace {
         let elsewhere = hosts.iter().find(|host| !is_this_host(host));
         if let Some(host) = elsewhere.filter(|_| !tls && !allow_plain) {
             return wrong(format!(
-                "{host} would be spoken to without TLS; use tls://, or set {ALLOW_PLAIN_VARIABLE}=true if nobody can listen there"
+                "{host} would be called without TLS; use tls://, or set {ALLOW_PLAIN_VARIABLE}=true if the \
+                 network cannot be tapped"
             ));
         }
         Ok(JetStreamPlace {
@@ -86,7 +87,7 @@ impl JetStreamPlace {
         })
     }
 
-    /// As it was written.
+    /// The text as it was written.
     pub fn text(&self) -> String {
         let scheme = if self.tls { "tls" } else { "nats" };
         let hosts = self.hosts.join(",");

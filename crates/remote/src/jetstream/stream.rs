@@ -1,7 +1,7 @@
 //! The operations that a log needs of a stream: messages with subjects, each of which is taken only if the earlier ones
 //! are as expected.
 //!
-//! A trait, so that what is made of it ([`super::log`]) can be tried out without a server ([`super::fake`]).
+//! A trait, so that its users ([`super::log`]) can be tried out without a server ([`super::fake`]).
 
 use bytes::Bytes;
 use sardonyx_storage::remote_log::store::StoreError;
@@ -25,7 +25,7 @@ pub(super) struct Message {
 pub(super) struct Condition {
     /// The filter that the subject must match.
     pub filter: String,
-    /// Its sequence number in the stream; 0: there is none.
+    /// Its sequence number in the stream; 0 if it does not exist.
     pub last: u64,
 }
 
@@ -49,7 +49,8 @@ pub(super) struct Stored {
     pub body: Bytes,
 }
 
-/// A stream. No request is repeated; one without an answer may be done, also later. `what` says in errors what it was for.
+/// A stream. No request is repeated; one without an answer may be done, also later. `what` names the request's purpose
+/// in errors.
 pub(super) trait Stream: Send + Sync + Debug {
     /// The place of the log, for people.
     fn place(&self) -> String;
@@ -68,7 +69,7 @@ pub(super) trait Stream: Send + Sync + Debug {
     /// Puts a message there, if its condition holds. That is decided once, for all servers.
     fn publish(&self, what: &str, message: Message) -> Result<Published, StoreError>;
 
-    /// Puts messages there, several at once, whatever there is.
+    /// Puts messages there, several at once, without conditions.
     fn publish_all(&self, what: &str, messages: Vec<(String, Bytes)>) -> Result<(), StoreError>;
 
     /// The last message with such a subject, as any of the servers has it: of one that lags it may be an earlier state.

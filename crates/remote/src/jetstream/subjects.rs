@@ -1,4 +1,4 @@
-//! Names of what a log keeps in a stream: each message has a subject, which says what it is.
+//! Names of a log's messages in a stream: each message has a subject, which identifies it.
 //!
 //! ```text
 //! STREAM.PREFIX.entry.00000000000000000.001.BYTES      an entry: its number in two tokens, and its length
@@ -6,7 +6,7 @@
 //! STREAM.PREFIX....BYTES-PARTS                         either, in so many parts, of which the last is in this message
 //! STREAM.PREFIX.part.entry.....=.RANDOM.NUMBER         a part before
 //! STREAM.PREFIX.register.boundary                      a register
-//! STREAM.PREFIX.mark                                   what is put there to see whether something has changed
+//! STREAM.PREFIX.mark                                   a mark, to see if something has changed
 //! ```
 //!
 //! The length is in the subject, so that a list needs no content: fences are known by it. A prefix is one token (it may
@@ -19,7 +19,7 @@ use sardonyx_storage::remote_log::store::Register;
 /// So many numbers have the same token before their last.
 const NUMBERS_TOGETHER: u64 = 1000;
 
-/// Ends the name of what has parts: no token of a name is this.
+/// Ends the name of an item with parts: no token of a name is this.
 const END: &str = "=";
 
 /// A name under which bytes are stored.
@@ -31,12 +31,12 @@ pub(super) enum Kept {
     Object(String),
 }
 
-/// The form in which contents are stored, as their subject says.
+/// The form in which contents are stored, from their subject.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Form {
     /// Its length.
     pub bytes: u64,
-    /// Of how many parts it is made; 0: it is in one message.
+    /// The number of its parts; 0: it is in one message.
     pub parts: u32,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    /// Of the log with this prefix in this stream.
+    /// The subjects of the log with this prefix in this stream.
     pub fn new(stream: &str, prefix: &str) -> Subjects {
         let prefix = if prefix.is_empty() { "/" } else { prefix };
         Subjects {
@@ -65,12 +65,12 @@ impl Subjects {
         format!("{}.register.{}", self.root, register.name())
     }
 
-    /// The subject of marks, which say that something is seen unchanged.
+    /// The subject of marks, which prove that a state has not changed.
     pub fn mark(&self) -> String {
         format!("{}.mark", self.root)
     }
 
-    /// Matches what is kept under a name, in whatever form.
+    /// Matches the messages under a name, in any form.
     pub fn any_form(&self, kept: &Kept) -> String {
         format!("{}.*", self.path(kept))
     }
@@ -88,7 +88,7 @@ impl Subjects {
         format!("{}.part.{}.{END}.{id}.{number}", self.root, kept.path())
     }
 
-    /// Matches all parts of what is kept under a name, or was to be.
+    /// Matches all parts of an item under a name, also of an unfinished one.
     pub fn parts_of(&self, kept: &Kept) -> String {
         format!("{}.part.{}.{END}.>", self.root, kept.path())
     }
@@ -118,7 +118,7 @@ impl Subjects {
         format!("{}.part.object.{}.>", self.root, folder.replace('/', "."))
     }
 
-    /// The name and the form of this subject, if it is none of a part, a register or a mark.
+    /// The name and the form of this subject, unless it is of a part, a register or a mark.
     pub fn read(&self, subject: &str) -> Option<(Kept, Form)> {
         let (path, form) = self.below(subject)?.rsplit_once('.')?;
         let (bytes, parts) = match form.split_once('-') {
@@ -129,7 +129,7 @@ impl Subjects {
         Some((Kept::of_path(path)?, Form { bytes, parts }))
     }
 
-    /// To what this part belongs, if it is one.
+    /// The owner of this part, if it is one.
     pub fn read_part(&self, subject: &str) -> Option<Kept> {
         let rest = self.below(subject)?.strip_prefix("part.")?;
         let (path, _) = rest.split_once(&format!(".{END}."))?;

@@ -46,7 +46,7 @@ fn i12_a_log_is_kept_in_parts_by_servers_that_lag_and_lose_what_they_say() {
         let stream = FakeStream::new(BODY_BYTES, Some(seed));
         let store: Arc<dyn RemoteStore> = Arc::new(with(stream.clone()));
         own_in_turn(seed, &store);
-        // The fences, and no parts: neither of what was deleted, nor of what never came.
+        // The fences, and no parts: neither of deleted entries, nor of unfinished ones.
         let left = left(&stream);
         assert_eq!(left.len(), 4, "seed {seed}: {left:?}");
     }
@@ -185,7 +185,7 @@ fn i12_nothing_is_believed_of_an_old_state_but_what_cannot_change() {
     }
 }
 
-/// A condition holds for what was there when the message was put, and for no other subject.
+/// A condition holds for the messages at the time when the message was put, and for no other subject.
 #[test]
 fn the_fake_stream_decides_conditions_as_servers_do() {
     let stream = FakeStream::new(BODY_BYTES, None);

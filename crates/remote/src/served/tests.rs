@@ -1,4 +1,4 @@
-//! A served log: the contract of stores, and who may use its directory.
+//! A served log: the contract of stores, and the processes that may use its directory.
 
 use super::*;
 use crate::place::open;
@@ -115,7 +115,7 @@ fn a_directory_is_served_or_used_as_files_and_never_both() {
     }
     drop(log);
     file(&logged).map(drop).unwrap_err();
-    // Opened as files, and nothing is there yet: then it is a served one, and the other one puts nothing there.
+    // Opened as files, and still empty: then it is a served one, and the other one puts nothing there.
     let early = file(&files).unwrap();
     drop(served(&files).unwrap());
     let error = early.append_at(1, b"one").unwrap_err();

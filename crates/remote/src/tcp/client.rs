@@ -35,7 +35,7 @@ pub const TOKEN_FILE_VARIABLE: &str = "SARDONYX_STORE_TOKEN_FILE";
 /// The most connections that are kept for later requests.
 const KEPT_MAX: usize = 8;
 
-/// The trust that the environment's variables say.
+/// The trust that the environment's variables configure.
 ///
 /// # Errors
 /// A file that they name is wrong.
@@ -69,7 +69,7 @@ pub struct TcpLog {
     request_limit: Duration,
     register_limit: Duration,
     entry_bytes_max: u64,
-    /// The random number of the store there; 0 of a server that says none.
+    /// The random number of the store there; 0 of a server that gives none.
     identity: u64,
     kept: Mutex<Vec<Box<dyn Connection>>>,
 }
@@ -78,8 +78,8 @@ impl TcpLog {
     /// The log of the server at this address, `HOST:PORT`.
     ///
     /// # Errors
-    /// The address is none, or of another host without TLS, which the user has not allowed ([`StoreError::Place`]). The
-    /// server does not answer ([`StoreError::Unclear`]). One end does not trust the other ([`StoreError::Setup`]).
+    /// The address is invalid, or of another host without TLS, which the user has not allowed ([`StoreError::Place`]).
+    /// The server does not answer ([`StoreError::Unclear`]). One end does not trust the other ([`StoreError::Setup`]).
     pub fn open(address: &str, options: &RemoteOptions) -> Result<TcpLog, StoreError> {
         let trust = match &options.trust {
             Some(trust) => trust.clone(),
@@ -279,7 +279,7 @@ pub(super) fn check_address(address: &str, may_leave: bool) -> Result<(), StoreE
         true => Ok(()),
         false => Err(wrong(format!(
             "it is another host, and the connection would be without TLS: set {TLS_VARIABLE} to a directory with \
-             ca.pem, cert.pem and key.pem, or {ALLOW_PLAIN_VARIABLE}=true where nobody else can listen"
+             ca.pem, cert.pem and key.pem, or {ALLOW_PLAIN_VARIABLE}=true if the network cannot be tapped"
         ))),
     }
 }

@@ -3,7 +3,7 @@
 use super::message::{Answer, Failed, Request};
 use sardonyx_storage::remote_log::store::{Appended, Listed, Register, RegisterVersion};
 
-/// Decodes a body as a request and as an answer; what was read is encoded and reads back as the same.
+/// Decodes a body as a request and as an answer; the result is encoded and reads back as the same.
 ///
 /// # Panics
 /// If it does not read back as the same.

@@ -1,7 +1,7 @@
 //! Requests to a store over TCP, and their answers, as the bodies of [frames](sardonyx_base::frame).
 //!
 //! A body is a byte for its kind and the kind's fields, numbers little-endian, texts and bytes behind their lengths. A
-//! decoder takes what an encoder made, and refuses all else.
+//! decoder takes an encoder's bodies, and refuses all else.
 
 use sardonyx_base::frame::{FrameError, Reader, Writer};
 use sardonyx_storage::remote_log::objects::ListedObject;

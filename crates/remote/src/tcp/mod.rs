@@ -1,4 +1,4 @@
-//! A log at another host, over TCP: `tcp://HOST:PORT` is what a [`StoreServer`] there keeps.
+//! A log at another host, over TCP: `tcp://HOST:PORT` is the log of a [`StoreServer`] there.
 //!
 //! ```text
 //! host that serves ─▶ TcpLog ═══ TCP, TLS, token ═══▶ StoreServer ─▶ DIRECTORY, or file:DIRECTORY
@@ -7,7 +7,7 @@
 //! The server has a place of its own, which it has probed, and executes its requests there. The place is a directory
 //! that it has for itself ([`ServedLog`](crate::ServedLog)), or one that a host beside it uses, too, as
 //! `file:DIRECTORY`. Entries are durable there before they are acknowledged. Each request has one answer. A connection
-//! that breaks says nothing of whether a request was done, as with every store
+//! that breaks does not show if a request was done, as with every store
 //! ([`StoreError::Unclear`](sardonyx_storage::remote_log::store::StoreError::Unclear)).
 //!
 //! - `message`: requests and answers as bytes; - `client`: the store's interface; - `server`: connections.

@@ -1,4 +1,4 @@
-//! A store for other hosts: does at a place of its own what they ask for, over TCP.
+//! A store for other hosts: does their requests at a place of its own, over TCP.
 //!
 //! Bounds (I10): [`CONNECTIONS_MAX`] connections, of which [`SERVED_MAX`] may have greeted. Each of these has one request at a
 //! time, and one answer, of at most 65 MiB. An idle connection is closed after a minute, and its client opens another one.
@@ -40,14 +40,14 @@ const BODY_BYTES_KEPT: usize = 4 << 20;
 /// The object with the random number of the store.
 const IDENTITY_OBJECT: &str = "server/identity";
 
-/// Why a store cannot be served.
+/// The reason why a store cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreServerError {
     /// The system refuses to listen.
     #[error("cannot listen for hosts: {0}")]
     Listen(#[source] io::Error),
-    /// The store does not say which one it is.
+    /// The store's identity cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -113,7 +113,7 @@ impl StoreServer {
     }
 }
 
-/// Says why a connection has ended: a connection of an untrusted process may be a mistake.
+/// Logs the end of a connection: a connection of an untrusted process may be a mistake.
 fn ended(error: &GreetingError) {
     match error {
         GreetingError::Transport(_) | GreetingError::Refused { .. } => {
@@ -145,7 +145,7 @@ impl Drop for Served<'_> {
 /// The welcome of a client: the most bytes of an entry, and the random number with which this store began. One that was
 /// emptied begins with another.
 fn welcome(store: &dyn RemotePlace) -> Result<Vec<u8>, StoreError> {
-    // On a full disk nothing can be created, and what is there is served all the same.
+    // On a full disk nothing can be created, and existing entries are served all the same.
     let identity = match store.read_object(IDENTITY_OBJECT)? {
         Some(identity) => identity,
         None => new_identity(store)?,
@@ -201,8 +201,8 @@ fn broke(operation: &'static str, source: io::Error) -> GreetingError {
     }
 }
 
-/// The error as a client gets it. A store that takes nothing more is opened again by the next process, which knows what
-/// came of the request: so the client asks again.
+/// The error as a client gets it. A store that takes nothing more is opened again by the next process, which knows the
+/// result of the request: so the client asks again.
 fn failed(store: &dyn RemotePlace, error: StoreError) -> Failed {
     match error.into() {
         Failed::Refused { what, reason } if store.failure().is_some() => {

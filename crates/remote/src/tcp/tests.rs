@@ -1,4 +1,4 @@
-//! A store over TCP: the contract of stores, connections that break at any byte, and who is refused.
+//! A store over TCP: the contract of stores, connections that break at any byte, and refused clients.
 
 use super::client::check_address;
 use super::{PROTOCOL, StoreServer, TcpLog};
@@ -55,7 +55,7 @@ fn a_log_over_tcp_keeps_the_contract() {
     keeps_the_contract(&EncryptedLog::new(Arc::new(log), keys));
 }
 
-/// Greets everybody, and answers nothing.
+/// Greets every client, and answers nothing.
 fn silent() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! What a log needs of a store, for each there is; and that a log can be kept there.
+//! The contract of a log's store, for each store; and a log that is kept in each.
 
 use crate::stores::rules::{keeps_the_contract, own_in_turn};
 use crate::stores::{Fault, Wrapped};
@@ -13,7 +13,7 @@ fn on(store: Arc<Wrapped>) -> ObjectLog {
     ObjectLog::new(store, "bank", "test".into(), &RemoteOptions::default()).unwrap()
 }
 
-/// In memory: what a disk takes to sync each of a thousand entries is not the question.
+/// In memory: the time of a disk's sync for each of a thousand entries is not the question.
 fn directory() -> (tempfile::TempDir, DirectoryLog) {
     let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     let log = DirectoryLog::open(&directory.path().join("log"), &RemoteOptions::default()).unwrap();
@@ -56,7 +56,7 @@ fn in_an_encrypted_store_a_log_is_kept_and_nothing_can_be_read_without_the_key()
             "{error}"
         );
     }
-    // One in the clear is no entry of it, whoever put it there; nor is one in another's place.
+    // An unencrypted entry is none of it, whichever process put it there; nor is one in another's place.
     plain.append_at(500, b"in the clear").unwrap();
     plain
         .append_at(501, &plain.read(19).unwrap().unwrap())
@@ -166,7 +166,7 @@ fn places_are_opened_and_wrong_ones_named() {
     assert!(matches!(error, StoreError::Refused { .. }), "{error}");
 }
 
-/// Who calls may be a task of another runtime, which must not be blocked by one that is within it.
+/// The caller may be a task of another runtime, which must not be blocked by one that is within it.
 #[test]
 fn a_log_can_be_used_and_dropped_within_a_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();

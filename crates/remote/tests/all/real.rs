@@ -1,5 +1,5 @@
-//! The same against a real store, of which SARDONYX_STORE names a place, with endpoint and credentials in the environment
-//! (docs/testing.md has the commands that start one):
+//! The same against a real store, at the place that SARDONYX_STORE names. Its endpoint and credentials are in the
+//! environment (docs/testing.md has the commands that start one):
 //!
 //! ```text
 //! SARDONYX_STORE=s3://bank/test cargo test -p sardonyx-remote --test all real -- --ignored --nocapture
@@ -50,7 +50,7 @@ fn a_real_store_keeps_the_contract() {
 #[ignore = "wants a real store"]
 fn entries_and_objects_of_any_length_are_read_back_whole() {
     let store = log_of_its_own();
-    // Around what a message of a server in its usual configuration can have, and the largest that are made.
+    // Around the most bytes of a message of a server in its usual configuration, and the largest that are made.
     let usual = 1 << 20;
     let lengths = [
         0,
@@ -88,7 +88,7 @@ fn entries_and_objects_of_any_length_are_read_back_whole() {
     assert_eq!(store.read(8).expect("an answer"), None);
 }
 
-/// Of a JetStream: somebody has made the stream otherwise.
+/// For a JetStream whose stream was made with another configuration.
 #[test]
 #[ignore = "wants a real store"]
 fn a_stream_that_would_lose_a_log_is_refused_with_what_to_change() {

@@ -1,18 +1,18 @@
 //! Conditions of tables, of which every row that is written meets all: CHECK.
 //!
-//! A condition is a text of the language here, or an expression of SQL. An expression stands in the schema with the columns
-//! that it reads, as they were when it was made:
+//! A condition is a text of the language here, or an expression of SQL. The schema stores an expression with the
+//! columns that it reads, as they were when it was created:
 //!
 //! ```text
 //! $sql 1:23:-1:"b" => b % 2 = 0
 //! ```
 //!
-//! is a condition on column 1, which has the type 23 of PostgreSQL's catalogue without a modifier, and which the text names
-//! `b`. So its columns are known to programs that know no SQL, and a column's new name changes nothing here.
+//! is a condition on column 1, which has the type 23 of PostgreSQL's catalogue without a modifier, and which the text
+//! names `b`. So programs without SQL know its columns, and a column's new name does not change the stored text.
 //!
-//! This crate compiles no SQL. A program that does says so once, for the process ([`speak_sql`]); in others rows of a table
-//! with such a condition can be read, and none is written ([`CheckFailure`]). The expressions of generated columns are
-//! written in the same way.
+//! This crate compiles no SQL. A program that does registers its compiler once for the process ([`speak_sql`]). Other
+//! programs can read rows of a table with such a condition, and fail to write them ([`CheckFailure`]). The expressions
+//! of generated columns are written in the same way.
 //!
 //! Invariant: no row is stored that was not tested by all conditions of its table.
 
@@ -23,10 +23,10 @@ use std::sync::{Arc, OnceLock};
 
 /// With which a condition in SQL begins. No condition of the language here does.
 const SQL: &str = "$sql ";
-/// What stands before the expression.
+/// The separator before the expression.
 const ARROW: &str = "=> ";
 
-/// A condition in SQL, as it stands in a schema.
+/// A condition in SQL, as the schema stores it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SqlCheck {
     /// The columns that it reads.
@@ -73,7 +73,7 @@ impl SqlCheck {
         Ok(Some(SqlCheck { columns, text }))
     }
 
-    /// The text that stands in a schema.
+    /// The text that the schema stores.
     pub fn to_text(&self) -> String {
         let mut text = SQL.to_string();
         for column in &self.columns {
@@ -89,7 +89,7 @@ impl SqlCheck {
         text + ARROW + &self.text
     }
 
-    /// The expression of a condition in SQL, or the condition itself: what people read.
+    /// The expression of a condition in SQL, or the condition itself, for people.
     pub fn shown(text: &str) -> String {
         match SqlCheck::parse(text) {
             Ok(Some(check)) => check.text,
@@ -99,7 +99,7 @@ impl SqlCheck {
 }
 
 impl SqlColumn {
-    /// Reads a column, and what stands behind it.
+    /// Reads a column; returns it and the rest of the text.
     fn parse(text: &str) -> Option<(SqlColumn, &str)> {
         let (number, rest) = text.split_once(':')?;
         let (kind, rest) = rest.split_once(':')?;
@@ -128,19 +128,19 @@ impl SqlColumn {
 
 /// A condition in SQL, compiled.
 pub trait RowCheck: Debug + Send + Sync {
-    /// Whether it is not false of a row, of which these are the values by the columns' numbers.
+    /// Returns true unless it is false for a row, given the row's values by the columns' numbers.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// The reason, if it cannot be computed.
     fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure>;
 }
 
-/// Why a condition cannot be tested.
+/// The reason why a condition cannot be tested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckFailure {
     /// SQLSTATE.
     pub code: &'static str,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
 }
 
@@ -149,7 +149,7 @@ pub trait RowExpression: Debug + Send + Sync {
     /// Its value of a row, of which these are the values by the columns' numbers, as its column stores it.
     ///
     /// # Errors
-    /// What cannot be computed.
+    /// The reason, if it cannot be computed.
     fn value(&self, values: &[ValueRef<'_>]) -> Result<Value, CheckFailure>;
 }
 
@@ -162,14 +162,15 @@ pub struct CompileSql {
     pub expression: CompileExpression,
 }
 
-/// Compiles the expression of a column that is declared so; the last argument says whether a value that would be stored
+/// Compiles the expression of a column that is declared so; the last argument is true if a value that would be stored
 /// rounded is an error.
 pub type CompileExpression =
     fn(&SqlCheck, &Declared, bool) -> Result<Arc<dyn RowExpression>, CheckFailure>;
 
 static COMPILE_SQL: OnceLock<CompileSql> = OnceLock::new();
 
-/// Has conditions and expressions in SQL compiled by this from now on, in the whole process. The first that is said holds.
+/// Registers the compiler of conditions and expressions in SQL, for the whole process. The first one registered
+/// counts.
 pub fn speak_sql(compile: CompileSql) {
     let _ = COMPILE_SQL.set(compile);
 }
@@ -186,7 +187,7 @@ fn compiler() -> Result<&'static CompileSql, CheckFailure> {
 /// Compiles the expression of a generated column.
 ///
 /// # Errors
-/// What is wrong with it; that the program does not speak SQL.
+/// The reason, if the text is no such expression, or the program does not speak SQL.
 pub fn compile_expression(
     expression: &SqlCheck,
     declared: &Declared,
@@ -234,10 +235,10 @@ impl Check {
         }
     }
 
-    /// Whether it is not false of a row, of which these are the values by the columns' numbers.
+    /// Returns true unless it is false for a row, given the row's values by the columns' numbers.
     ///
     /// # Errors
-    /// What cannot be computed; that the program does not speak SQL.
+    /// The reason, if it cannot be computed, or the program does not speak SQL.
     pub fn allows(&self, values: &[ValueRef<'_>]) -> Result<bool, CheckFailure> {
         match self {
             Check::Plain(condition) => Ok(condition.allows(|column| values[column])),

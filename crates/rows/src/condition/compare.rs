@@ -1,4 +1,4 @@
-//! The order of values, of whatever types: `None` if they have none.
+//! The order of values of any types: `None` if they have none.
 
 use crate::schema::ValueRef;
 use crate::value_text::short_power;
@@ -59,7 +59,7 @@ fn float_and_integer(a: f64, b: i128) -> Ordering {
     (whole as i128).cmp(&b).then_with(|| floats(a - whole, 0.0))
 }
 
-/// Compares the whole parts, then what stands behind the points.
+/// Compares the whole parts, then the fractions.
 fn decimals(a: i128, x: u8, b: i128, y: u8) -> Ordering {
     if x == y {
         return a.cmp(&b);

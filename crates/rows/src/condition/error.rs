@@ -1,23 +1,23 @@
 //! Why a text is no condition on a table's rows.
 
-/// What is wrong with a condition, and where in its text, in bytes from its beginning.
+/// The error of a condition, with its place in the text, in bytes from the beginning.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConditionError {
     /// Something else is expected there.
     #[error("at {at} of the condition: {expected} is expected, not {found}")]
     Syntax {
-        /// Where.
+        /// The place in the text.
         at: usize,
-        /// What would be right.
+        /// The tokens that are valid there.
         expected: &'static str,
-        /// What is there.
+        /// The token that was found.
         found: String,
     },
     /// The table has no such column.
     #[error("at {at} of the condition: there is no column {column:?}")]
     UnknownColumn {
-        /// Where.
+        /// The place in the text.
         at: usize,
         /// Its name.
         column: String,
@@ -25,7 +25,7 @@ pub enum ConditionError {
     /// Values of these types have no order.
     #[error("at {at} of the condition: {left} cannot be compared with {right}")]
     Incomparable {
-        /// Where the second is.
+        /// The place of the second.
         at: usize,
         /// The first, with its type.
         left: String,
@@ -35,27 +35,27 @@ pub enum ConditionError {
     /// Something is no condition by itself, or no text for `like`.
     #[error("at {at} of the condition: {found} is not of type {expected}")]
     WrongType {
-        /// Where.
+        /// The place in the text.
         at: usize,
         /// The type that is needed.
         expected: &'static str,
-        /// What is there, with its type.
+        /// The operand that was found, with its type.
         found: String,
     },
-    /// A literal says no value.
+    /// A literal has no value.
     #[error("at {at} of the condition: {reason}")]
     Literal {
-        /// Where.
+        /// The place in the text.
         at: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// It is longer, or nested deeper, than conditions may be.
     #[error("at {at} of the condition: {what} is beyond the limit of {limit}")]
     Limit {
-        /// Where.
+        /// The place in the text.
         at: usize,
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: usize,

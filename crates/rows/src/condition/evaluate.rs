@@ -1,16 +1,16 @@
-//! What a condition says of a row: true, false, or unknown.
+//! Evaluation of a condition on a row: true, false, or unknown.
 
 use super::{Condition, Node, Operand, compare, is_like};
 use crate::schema::ValueRef;
 
 impl Condition {
-    /// Whether it is true of a row: what a search wants. `values` gives the values of the row's columns, by
+    /// Returns true if it is true of a row, as a search needs. `values` gives the values of the row's columns, by
     /// number.
     pub fn holds<'a>(&'a self, values: impl Fn(usize) -> ValueRef<'a>) -> bool {
         self.evaluate(values) == Some(true)
     }
 
-    /// Whether it is not false of a row: what a CHECK wants. Nulls are allowed.
+    /// Returns true unless it is false of a row, as a CHECK needs. Nulls are allowed.
     pub fn allows<'a>(&'a self, values: impl Fn(usize) -> ValueRef<'a>) -> bool {
         self.evaluate(values) != Some(false)
     }

@@ -5,7 +5,7 @@ use super::{ConditionError, Operand};
 use crate::schema::{Type, Value};
 use crate::value_text::parse_value;
 
-/// What types of values compare with each other.
+/// Families of types. Values of one family compare with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Family {
     Null,
@@ -100,8 +100,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A literal beside an operand of another type: a text that says a date, a decimal that is the nearest
-    /// float.
+    /// A literal beside an operand of another type: a text with a date, a decimal that is the nearest float.
     fn suited(&self, found: &Found, beside: &Operand) -> Result<Operand, ConditionError> {
         let Operand::Literal(literal) = &found.operand else {
             return Ok(found.operand.clone());

@@ -1,10 +1,10 @@
 //! `LIKE`: whether a text is like a pattern. Once for conditions and for SQL.
 
-/// Whether a text is like a pattern: `%` stands for any characters, `_` for one, and the character behind `escape` for
-/// itself. At the pattern's end `escape` stands for itself.
+/// Returns true if a text matches a pattern. `%` matches any characters, `_` one; the character behind `escape` is
+/// literal. At the pattern's end `escape` itself is literal.
 ///
-/// Only the last `%` is ever tried again, further on: what stood before it matched as early as it could. So it takes time
-/// in proportion to the product of the lengths at most, and no memory.
+/// Only the last `%` is ever retried, further on: the parts before it matched as early as they could. So the time is
+/// at most proportional to the product of the lengths, and no memory is needed.
 pub fn is_like(text: &str, pattern: &str, escape: Option<char>, ignores_case: bool) -> bool {
     let is_plain = |byte: u8| byte != b'_';
     if !ignores_case
@@ -53,7 +53,8 @@ fn by_characters(text: &str, pattern: &str, escape: Option<char>, ignores_case: 
     }
 }
 
-/// Whether a text is like a pattern in which only `%` says more than itself. Parts of texts in UTF-8 are found by their bytes.
+/// Returns true if a text matches a pattern whose only wildcard is `%`. Parts of texts in UTF-8 are found by their
+/// bytes.
 fn has_parts(text: &[u8], pattern: &[u8]) -> bool {
     let mut parts = pattern.split(|byte| *byte == b'%');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
@@ -73,7 +74,7 @@ fn has_parts(text: &[u8], pattern: &[u8]) -> bool {
     rest.ends_with(part)
 }
 
-/// Where a part begins in a text first.
+/// The offset of the first occurrence of a part in a text.
 fn found(text: &[u8], part: &[u8]) -> Option<usize> {
     let Some((first, others)) = part.split_first() else {
         return Some(0);
@@ -140,7 +141,7 @@ mod tests {
         assert!(!is_like("ab", "aX%", Some('X'), false));
         assert!(is_like(r"a\b", r"a\%", None, false));
         assert!(is_like("ÄÖx", "äö_", None, true));
-        // The escape is of its own case: a letter of the other one stands for itself.
+        // The escape is case-sensitive: a letter of the other case is literal.
         assert!(is_like("AX%", "axX%", Some('X'), true));
     }
 }

@@ -1,16 +1,16 @@
-//! Conditions over the columns of a row, as SQL writes them: those of CHECK that need no more than this. [`Check`] has all,
-//! those in SQL, too.
+//! Conditions over the columns of a row, as SQL writes them: those of CHECK that need no more than this. [`Check`] is
+//! any condition, in SQL too.
 //!
 //! ```text
 //! balance >= 0 and (owner like 'A%' or owner is null) and kind in (1, 2)
 //! ```
 //!
-//! A condition is read for a schema ([`Condition::parse`]): its columns exist, what it compares can be
-//! compared, and an error says where in the text it is. It is then evaluated over whatever gives values by
-//! the columns' numbers. A comparison with a null is neither true nor false, as in SQL: [`Condition::holds`]
-//! wants it true, [`Condition::allows`], which is for CHECK, wants it not false.
+//! A condition is parsed for a schema ([`Condition::parse`]): its columns exist, its operands can be compared, and an
+//! error has the place in the text. It is then evaluated, given the values by the columns' numbers. A comparison with
+//! a null is neither true nor false, as in SQL. [`Condition::holds`] needs true; [`Condition::allows`], for CHECK,
+//! refuses only false.
 //!
-//! | what | how |
+//! | condition | syntax |
 //! | --- | --- |
 //! | comparisons | `=`, `<>` or `!=`, `<`, `<=`, `>`, `>=`, `between 1 and 3`, `in (1, 2)`, `like 'A%_'` |
 //! | nulls | `is null`, `is not null` |
@@ -18,12 +18,12 @@
 //! | literals | `12`, `-0.5`, `1e3`, `'it''s'`, `true`, `null`, `x'0aff'`, `date '2026-01-31'`, `time '23:59:59'`, `timestamp '2026-01-31T23:59:59Z'`, `uuid '…'` |
 //! | columns | `balance`, `address.street`, `"any name"` |
 //!
-//! Words of the language may be of either case; names are as the schema has them. A text literal beside a
-//! date, time, timestamp or UUID is read as one. Numbers of all types compare with each other, exactly but
-//! where one of them is a float and the other a decimal. NaN equals itself and is the largest number. Text is compared by
-//! its bytes. In `like`, `%` stands for any characters, `_` for one, and `\` takes its meaning from the next.
+//! Words of the language may be of either case; names are as the schema has them. A text literal beside a date, time,
+//! timestamp or UUID is read as one. Numbers of all types compare with each other, exactly but where one of them is a
+//! float and the other a decimal. NaN equals itself and is the largest number. Text is compared by its bytes. In
+//! `like`, `%` matches any characters, `_` one, and `\` makes the next character literal.
 //!
-//! Invariants: reading a text never panics, whatever it is; with another name for a column it reads as the same condition.
+//! Invariants: parsing never panics, on any text. A text whose columns are renamed parses as the same condition.
 
 mod check;
 mod compare;
@@ -47,7 +47,7 @@ use std::cmp::Ordering;
 
 /// The longest text of a condition, in bytes.
 pub const CONDITION_BYTES_MAX: usize = 16 << 10;
-/// How deep parentheses and `not` may be nested.
+/// The deepest nesting of parentheses and `not`.
 pub const CONDITION_DEPTH_MAX: usize = 64;
 
 /// A condition over the columns of a schema.
@@ -72,7 +72,7 @@ enum Node {
     Truth(Operand),
 }
 
-/// What is compared.
+/// An operand of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 enum Operand {
     /// The column's number.
@@ -80,7 +80,7 @@ enum Operand {
     Literal(Value),
 }
 
-/// How two values are compared.
+/// The operator of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Comparison {
     Equal,

@@ -22,7 +22,7 @@ fn is_among(words: &[&str], name: &str) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// An operand, and where it stands.
+/// An operand, and its place in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub at: usize,

@@ -28,7 +28,7 @@ pub(super) enum Token {
 /// Longer ones first.
 const SIGNS: [&str; 11] = ["<=", ">=", "<>", "!=", "=", "<", ">", "(", ")", ",", "-"];
 
-/// Whether a name is a word without quotes.
+/// Returns true if a name is a word without quotes.
 pub(super) fn is_word(name: &str) -> bool {
     let mut characters = name.chars();
     characters.next().is_some_and(begins_word) && characters.all(continues_word)
@@ -104,7 +104,7 @@ fn split(text: &str, ends: impl Fn(char, char) -> bool) -> (&str, &str) {
     (text, "")
 }
 
-/// What stands in quotes, each quote in it doubled.
+/// Reads the content between quotes, in which each quote is doubled.
 fn quoted(text: &str, quote: char, at: usize) -> Result<(String, &str), ConditionError> {
     let mut content = String::new();
     let mut characters = text.chars();

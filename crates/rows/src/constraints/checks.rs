@@ -76,8 +76,8 @@ pub fn check_all_conditions<S: ConstrainedRows>(
     Ok(())
 }
 
-/// Checks a new row, of which all columns are said, before it is looked at what is there: its values, and the conditions of
-/// its table.
+/// Checks a new row, whose columns are all given, before any stored row is read: its values, and the conditions of its
+/// table.
 ///
 /// # Errors
 /// The errors of [`RowWriter::check`] and [`meets`].

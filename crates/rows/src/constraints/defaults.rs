@@ -1,4 +1,4 @@
-//! Defaults that are computed for each row: by the program that speaks SQL, which says so for each opened database.
+//! Defaults that are computed for each row, by a program that speaks SQL, which registers for each opened database.
 
 use super::ConstrainedRows;
 use crate::error::TableError;
@@ -18,7 +18,7 @@ pub struct DefaultFailure {
 
 /// Computes defaults in SQL.
 pub trait ComputeDefaults: Debug + Send + Sync {
-    /// The values of columns that a new row does not say, in their order.
+    /// The values of columns that a new row omits, in their order.
     ///
     /// # Errors
     /// The first failure, with the number of its column among these.
@@ -29,8 +29,8 @@ pub trait ComputeDefaults: Debug + Send + Sync {
     ) -> Result<Vec<Value>, (usize, DefaultFailure)>;
 }
 
-/// A table of texts in the transaction that the row is a part of: a default may change what stands there, as up to where
-/// the numbers of a sequence are used.
+/// A table of texts, in the transaction that the row is a part of. A default may change a text, such as the last
+/// number of a sequence.
 pub trait Objects {
     /// The text in a column of the row with a key; `None` if there is no such row, or no such table.
     ///
@@ -133,7 +133,7 @@ pub fn computed_defaults<S: ConstrainedRows>(
     if in_sql.is_empty() {
         return Ok(computed);
     }
-    // Without a program that computes them they are missing, which `RowWriter::complete` says.
+    // Without a program that computes them they are missing, and `RowWriter::complete` reports that.
     let Some(computes) = store.computes_defaults() else {
         return Ok(computed);
     };

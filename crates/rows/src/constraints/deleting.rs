@@ -1,5 +1,5 @@
-//! A row that is deleted, and what becomes of the rows that refer to it: they stay in its way, go with it, or refer to
-//! nothing, or to their defaults, from then on.
+//! A deleted row, and the rows that refer to it: they prevent the deletion, are deleted with it, or refer to nothing,
+//! or to their defaults, from then on.
 
 use super::held::Why;
 use super::references::{Referred, referred, refuse_or_hold};
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Rows, each with the columns that are set of it and their values: none of a row that is deleted.
 type Rows<P> = BTreeMap<(u16, P), Vec<(usize, Value)>>;
 
-/// Deletes a row and those that go with it, and sets the columns of those that are to refer to something else; nothing if
-/// one of them must stay as it is.
+/// Deletes a row and the rows that are deleted with it, and sets the columns of those that are to refer to something
+/// else. Does nothing if one of them prevents it.
 ///
 /// # Errors
 /// [`TableError::Referenced`]; of rows whose columns are set, those of
@@ -138,7 +138,7 @@ fn values_of<S: ConstrainedRows>(
     Ok(values)
 }
 
-/// A row that says all columns but these.
+/// A row that sets all columns but these.
 fn others<'s>(schema: &'s Schema, columns: &[usize]) -> RowWriter<'s> {
     let mut row = RowWriter::new(schema.columns.len());
     for (number, column) in schema.live_columns() {

@@ -1,4 +1,4 @@
-//! Generated columns: computed of a row's other columns whenever it is written, whatever is given for them.
+//! Generated columns: computed from a row's other columns whenever it is written; values given for them are not used.
 
 use crate::condition::{CheckFailure, RowExpression, SqlCheck, compile_expression};
 use crate::error::TableError;
@@ -53,7 +53,7 @@ pub fn generated_of(schema: &Schema) -> Result<Arc<[Generated]>, TableError> {
 /// computed of. The row's values are given by the columns' numbers, as they will be.
 ///
 /// # Errors
-/// [`RowError::Ungenerated`]; what cannot be read.
+/// [`RowError::Ungenerated`]; the errors of reading the values.
 pub fn generated_values<'v>(
     (schema, table): (&Schema, &str),
     generated: &[Generated],
@@ -87,7 +87,7 @@ pub fn generated_values<'v>(
 /// Sets the generated columns of a new row, of which all other columns are set.
 ///
 /// # Errors
-/// Those of [`generated_values`].
+/// The errors of [`generated_values`].
 pub fn generated_of_new(
     (schema, table): (&Schema, &str),
     generated: &[Generated],
@@ -97,11 +97,11 @@ pub fn generated_of_new(
     generated_values((schema, table), generated, |_| true, value)
 }
 
-/// The generated columns of a row that changes, as far as they change, or are given otherwise. `lacks` says of which columns
-/// the row has no place yet.
+/// The generated columns of a row that changes, as far as they change or are given otherwise. `lacks` returns true for
+/// a column that the row has no place for yet.
 ///
 /// # Errors
-/// Those of [`generated_values`].
+/// The errors of [`generated_values`].
 pub fn generated_of_changed(
     (schema, table): (&Schema, &str),
     generated: &[Generated],
@@ -119,7 +119,7 @@ pub fn generated_of_changed(
     computed.retain(|(column, value)| {
         let is_same = |now| same(schema.columns[*column].kind, now, value.as_ref());
         match there.value_at(*column) {
-            // Where a place is lacking, it is set so that the row gets one.
+            // A column without a place is set, so that the row gets one.
             Ok(now) => change.get(*column).is_some() || lacks(*column) || !is_same(now),
             Err(error) => {
                 failed = Some(error);

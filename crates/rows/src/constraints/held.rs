@@ -1,8 +1,8 @@
 //! References that are checked later than rows change: at the end of a statement, or of the transaction.
 //!
-//! A caller that [holds](HeldReferences::hold) references has their violations noted instead of refused. A note has the
-//! reference and the values, not the rows: [`check_held`] looks at the rows as they stand then, so a note of rows that have
-//! gone, or came back, is harmless. A return to a mark takes the notes back, too.
+//! A caller that [holds](HeldReferences::hold) references has their violations noted instead of refused. A note has
+//! the reference and the values, not the rows. [`check_held`] reads the rows at its own time, so a note of rows that
+//! were deleted, or inserted again, is harmless. A return to a mark takes the notes back, too.
 
 use super::ConstrainedRows;
 use super::references::{
@@ -22,16 +22,17 @@ type Notes = BTreeMap<Vec<Vec<u8>>, Note>;
 /// The part of a held reference that is checked now; the notes of the rest are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Due {
-    /// That rows refer to rows that are there.
+    /// True to check that rows refer to existing rows.
     pub now: bool,
-    /// That no row refers to one that was deleted, also if another has its key now. Such notes are never kept.
+    /// True to check that no row refers to one that was deleted, even if another has its key now. Such notes are never
+    /// kept.
     pub strict_delete: bool,
     /// The same of a row that got another key.
     pub strict_update: bool,
 }
 
 impl Due {
-    /// Rows with the same key as those that are gone do.
+    /// Other rows with the key of the deleted ones are accepted.
     pub const NOW: Due = Due {
         now: true,
         strict_delete: false,
@@ -55,7 +56,7 @@ pub struct HeldReference {
     pub name: Arc<str>,
 }
 
-/// Why values are looked at.
+/// The reason why values are checked.
 #[derive(Clone, Debug)]
 struct Note {
     values: Vec<Value>,
@@ -177,7 +178,7 @@ impl HeldReferences {
     }
 }
 
-/// Checks held references as the rows now stand, as far as they are due.
+/// Checks held references against the current rows, as far as they are due.
 ///
 /// # Errors
 /// [`TableError::NoSuchReference`], [`TableError::Referenced`], with the first values that violate one.
@@ -210,7 +211,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     let Some(notes) = store.held().notes_of(place) else {
         return Ok(());
     };
-    // The table may have gone since, or the reference.
+    // The table, or the reference, may have been dropped since.
     let Some(schema) = store.row_schema(table) else {
         return Ok(());
     };
@@ -246,7 +247,7 @@ fn check_notes<S: ConstrainedRows>(store: &S, place: &Place, due: Due) -> Result
     Ok(())
 }
 
-/// Of these values, those that rows of a table have in a reference.
+/// The values, of these, that rows of a table have in a reference.
 fn all_referring<S: ConstrainedRows>(
     store: &S,
     table: u16,

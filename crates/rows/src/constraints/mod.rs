@@ -1,15 +1,15 @@
-//! Constraints of rows, over what every store of rows gives: CHECK, references, what goes with a row that is deleted,
-//! references that are checked later, defaults that are computed. Lengths, digits and NOT NULL are looked at where values
-//! come in ([`RowWriter`](crate::RowWriter)).
+//! Constraints of rows, for every store of rows: CHECK, references, rows that are deleted with a row, references that
+//! are checked later, computed defaults. [`RowWriter`](crate::RowWriter) checks lengths, digits and NOT NULL when it
+//! takes values.
 //!
-//! - [`ConstrainedRows`]: what a store gives, beside rows to read and to change;
-//! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row as it now stands;
+//! - [`ConstrainedRows`]: the interface that a store implements, beyond reading and changing rows;
+//! - [`check_row`], made of [`check_conditions`] and [`check_references`]: of a row in its current state;
 //! - [`check_added_references`], [`check_all_conditions`]: of all rows, when a schema has changed;
-//! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that changes or goes;
+//! - [`check_unreferenced`], [`delete_row`], [`take_row`]: of a row that is changed or deleted;
 //! - [`HeldReferences`], [`check_held`]: references that are checked at the end of a statement or transaction;
-//! - [`computed_defaults`]: of a row that comes in;
-//! - [`generated_values`]: of columns that are computed of others;
-//! - [`meets`]: whether a row meets conditions, wherever it is.
+//! - [`computed_defaults`]: of a row that is inserted;
+//! - [`generated_values`]: of columns that are computed from others;
+//! - [`meets`]: evaluates conditions on a row of any store.
 //!
 //! A store calls these where it changes a row. Unique keys are its own: an index finds a second row when it takes the entry.
 //!
@@ -42,7 +42,7 @@ use crate::schema::ValueRef;
 use crate::write::WriteRows;
 use std::sync::Arc;
 
-/// A store whose rows have constraints. Numbers of tables are those of tables that there are.
+/// A store whose rows have constraints. Numbers of tables are those of existing tables.
 pub trait ConstrainedRows: WriteRows {
     /// The row at a place, at which there is one.
     ///
@@ -56,8 +56,8 @@ pub trait ConstrainedRows: WriteRows {
     /// The errors of [`conditions_of`].
     fn conditions(&mut self, table: u16) -> Result<Arc<[Check]>, TableError>;
 
-    /// The row whose columns, which are the key of a unique index, have these values. A value that a column cannot have
-    /// is none of a row.
+    /// The row whose columns, which are the key of a unique index, have these values. No row has a value that a column
+    /// cannot have.
     ///
     /// # Errors
     /// [`TableError::DamagedTable`].
@@ -92,18 +92,18 @@ pub trait ConstrainedRows: WriteRows {
     /// Computes defaults in SQL; `None` in a program without SQL.
     fn computes_defaults(&self) -> Option<Arc<dyn ComputeDefaults>>;
 
-    /// True if all rows of a table were found to meet what its schema is about to say: they are not looked at again.
+    /// True if all rows of a table were found to meet the constraints of its new schema: they are not checked again.
     fn are_checked(&self, _table: u16) -> bool {
         false
     }
 
-    /// Where all rows of a table stand. An error is told once: it is the end.
+    /// The places of all rows of a table. The first error ends the iterator.
     fn places(&self, table: u16) -> impl Iterator<Item = Result<Self::Place, TableError>>;
 
-    /// Deletes the row at a place, whatever refers to it.
+    /// Deletes the row at a place, even if rows refer to it.
     ///
     /// # Errors
-    /// That the transaction is too large.
+    /// The transaction is too large.
     fn delete_alone(&mut self, table: u16, at: Self::Place) -> Result<(), TableError>;
 
     /// Runs several steps of one operation: all are done, or none.

@@ -1,5 +1,5 @@
-//! References between tables, checked inside the transaction: a row refers to a row that is there, or to none; a row to
-//! which others refer does not go, or they go with it, and it keeps the columns that they refer to.
+//! References between tables, checked inside the transaction. A row refers to an existing row, or to none. A row to
+//! which others refer is not deleted, or they are deleted with it, and it keeps the columns that they refer to.
 //!
 //! An index that begins with the reference's columns finds the rows that refer to a row. Without one, all rows of the
 //! referring table are read.
@@ -35,7 +35,7 @@ pub(super) fn check_interruption(row: usize) -> Result<(), TableError> {
 pub(super) struct Referred {
     pub by: u16,
     pub schema: Arc<Schema>,
-    /// Which of the references of the schema.
+    /// The index of the reference in the schema.
     at: usize,
     pub values: Vec<Value>,
 }
@@ -54,7 +54,7 @@ impl Referred {
         referring(store, self.by, self.reference(), &self.values())
     }
 
-    /// That rows refer so.
+    /// The error of a deletion or change that rows which refer so prevent.
     pub fn refused<S: ConstrainedRows>(&self, store: &S) -> TableError {
         referenced(store, self.by, self.reference(), &self.values())
     }
@@ -68,7 +68,7 @@ pub(super) fn values_of<'r>(
     columns.iter().map(|&column| row.value_at(column)).collect()
 }
 
-/// Checks a row as it now stands: the table's conditions, and what it refers to.
+/// Checks a row in its current state: the table's conditions, and the rows that it refers to.
 ///
 /// # Errors
 /// [`RowError::Check`](crate::RowError::Check), [`TableError::NoSuchReference`]; the caller rolls back.
@@ -81,7 +81,7 @@ pub fn check_row<S: ConstrainedRows>(
     check_references(store, table, at)
 }
 
-/// Checks that a row, as it now stands, meets the conditions of its table.
+/// Checks that a row, in its current state, meets the conditions of its table.
 ///
 /// # Errors
 /// The errors of [`meets`].
@@ -100,7 +100,7 @@ pub fn check_conditions<S: ConstrainedRows>(
     meets(&|| name_of(store, table), &schema, &conditions, value)
 }
 
-/// Checks that what a row refers to is there.
+/// Checks that the rows that a row refers to exist.
 ///
 /// # Errors
 /// [`TableError::NoSuchReference`].
@@ -280,7 +280,7 @@ pub(super) fn referring<S: ConstrainedRows>(
     Ok(found)
 }
 
-/// The references to a row by columns of it for which `concerns` says so, with its values there.
+/// The references to a row by columns of it for which `concerns` returns true, with its values there.
 pub(super) fn referred<S: ConstrainedRows>(
     store: &S,
     table: u16,
@@ -367,7 +367,7 @@ pub fn take_row<S: ConstrainedRows>(
 /// Checks that the references of all tables to and from this one, whose schema has just changed, can be followed.
 ///
 /// # Errors
-/// [`TableError::Schema`] that names what is missing.
+/// [`TableError::Schema`] that names the missing table, key or index.
 pub fn check_schema<S: ConstrainedRows>(store: &S, table: u16) -> Result<(), TableError> {
     for number in 0..store.definitions().len() as u16 {
         let Some(schema) = store.row_schema(number) else {

@@ -1,7 +1,7 @@
-//! How rows' keys compare with bytes of a key, column by column, where their entries in an index do not tell them apart.
+//! Comparison of rows' keys with the bytes of a key, column by column, where their entries in an index do not differ.
 //!
-//! Columns that an entry has all of are not looked at, nor those behind the first difference. What stands in a row as it
-//! would in a key, and text and bytes that nearly do, are compared where they stand; other values are encoded first.
+//! The comparison skips columns that an entry has whole, and those behind the first difference. A value whose bytes in
+//! a row equal those in a key is compared in place, and so are most texts and bytes. Other values are encoded first.
 
 use super::{Edge, KeyBytes, KeyShape, PREFIX_BYTES, Part, SHORT_ZERO};
 use crate::error::TableError;
@@ -12,7 +12,7 @@ use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
 
 impl KeyShape {
-    /// Whether a row's key begins with these bytes.
+    /// Returns true if a row's key begins with these bytes.
     #[inline]
     pub fn begins<P: PageRead + ?Sized>(
         &self,
@@ -26,8 +26,8 @@ impl KeyShape {
         Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
     }
 
-    /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
-    /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
+    /// Compares the beginning of a row's key with these bytes, at their length, if its entry in the index does not
+    /// decide. Columns that the entry has whole are skipped, and so are those behind the first difference.
     #[inline]
     fn compare_beginning<P: PageRead + ?Sized>(
         &self,
@@ -83,7 +83,7 @@ impl KeyShape {
         })
     }
 
-    /// How a row's key compares with a whole key.
+    /// Compares a row's key with a whole key.
     #[inline]
     pub fn compare<P: PageRead + ?Sized>(
         &self,
@@ -98,7 +98,7 @@ impl KeyShape {
         self.compare_beginning(pages, row, key)
     }
 
-    /// Whether a row's key comes before an edge.
+    /// Returns true if a row's key comes before an edge.
     #[inline]
     pub fn is_before<P: PageRead + ?Sized>(
         &self,
@@ -118,14 +118,15 @@ impl KeyShape {
 }
 
 impl Part {
-    /// Whether a row's bytes are the key's.
+    /// Returns true if a row's bytes are the key's.
     #[inline]
     fn is_plain(&self) -> bool {
         let as_it_stands = matches!(self.kind, Type::Plain { .. } | Type::Uuid);
         as_it_stands && self.null.is_none() && !self.descending && self.since_shape == 0
     }
 
-    /// How many bytes an integer of the column has in a key, given the first of them, if that says so.
+    /// The number of bytes that an integer of the column has in a key, given its first byte; `None` if that byte is no
+    /// length.
     #[inline]
     fn short_bytes(&self, first: u8) -> Option<usize> {
         let first = if self.descending { !first } else { first };
@@ -136,8 +137,8 @@ impl Part {
         (self.is_short && self.null.is_none()).then(|| 1 + usize::from(needed))
     }
 
-    /// How a text, or bytes, of a row compares with the beginning of a key's bytes, and what is behind it there: where it
-    /// stands, without encoding it. `None` for what has to be encoded.
+    /// Compares a text, or bytes, of a row with the beginning of a key's bytes, without encoding it. Returns the order
+    /// and the rest of the key's bytes; `None` if the value must be encoded.
     #[inline]
     fn compare_as_it_stands<'b, P: PageRead + ?Sized>(
         &self,
@@ -163,8 +164,8 @@ impl Part {
     }
 }
 
-/// How text or bytes, encoded, compare with the beginning of bytes, as many as they are, and what is behind there. `None`
-/// for a value with a zero byte, which stands otherwise in a key.
+/// Compares text or bytes, as a key encodes them, with the beginning of bytes, at their length. Returns the order and
+/// the rest of the bytes; `None` for a value with a zero byte, which a key escapes.
 #[inline]
 pub(super) fn compare_escaped<'b>(value: &[u8], wanted: &'b [u8]) -> Option<(Ordering, &'b [u8])> {
     let both = value.len().min(wanted.len());

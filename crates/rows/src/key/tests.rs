@@ -89,7 +89,7 @@ fn canonical(float: f64) -> f64 {
     }
 }
 
-/// A value as it stands in a row.
+/// A value, encoded as in a row.
 fn raw(kind: Type, value: &Value) -> Vec<u8> {
     let reference = |bytes: &[u8]| {
         let mut raw = (bytes.len() as u32).to_le_bytes().to_vec();

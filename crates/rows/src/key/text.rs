@@ -62,7 +62,7 @@ impl Part {
             let flipped = unsigned() ^ (1 << (8 * bytes.len() - 1));
             (flipped << unused) as i128 >> unused
         };
-        // The sign bit says whether all bits were flipped.
+        // The sign bit shows if all bits were flipped.
         let bits = |bits: u64, sign: u64| {
             if bits & sign != 0 {
                 bits & !sign

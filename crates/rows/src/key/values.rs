@@ -1,4 +1,4 @@
-//! Keys from values: what is looked for, written as a value, a tuple or a slice of values.
+//! Keys of searches from values: written as a value, a tuple or a slice of values.
 
 use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, push_escaped};
 use crate::row::{encode, shown, variable_bytes};
@@ -6,7 +6,7 @@ use crate::schema::{Value, ValueRef};
 
 /// Values of the columns of a key, or of its first columns: a value, a tuple of values, a slice of them.
 ///
-/// Integers may be of any type that has the value; [`Value`] and [`ValueRef`] say everything.
+/// Integers may be of any type that has the value; [`Value`] and [`ValueRef`] can be any value.
 pub trait KeyValues {
     /// Calls `each` with the values in the order of the columns.
     #[doc(hidden)]
@@ -104,8 +104,8 @@ impl KeyShape {
         self.encode(values, false)
     }
 
-    /// The key of these values as an entry of an index has it, if that has all of a key and these are integers of all its
-    /// columns: what [`KeyShape::of_values`] says of others.
+    /// The key of these values as an entry of an index has it. `None` unless the entry has the whole key and the
+    /// values are integers of all its columns; then use [`KeyShape::of_values`].
     #[inline(always)]
     pub fn word_of(&self, values: &(impl KeyValues + ?Sized)) -> Option<u64> {
         if !self.is_exact {
@@ -179,7 +179,7 @@ impl KeyShape {
 }
 
 impl SearchKey {
-    /// Whether the last column, whose bytes start at `from`, is null.
+    /// Returns true if the last column, whose bytes start at `from`, is null.
     fn ends_in_null(&self, from: usize, part: &Part) -> bool {
         let marker = if part.descending { !NULL } else { NULL };
         part.null.is_some() && self.bytes[from] == marker
@@ -200,7 +200,7 @@ impl Part {
         Some((distance ^ flip, integers.bits))
     }
 
-    /// Appends a value; false if it is none of this column.
+    /// Appends a value; false if this column cannot have it.
     #[inline]
     pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         let from = key.len();

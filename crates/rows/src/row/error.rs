@@ -1,11 +1,11 @@
-//! What can be wrong with values that are to be stored in a row, or with the name of a column.
+//! Errors of values that are to be stored in a row, and of names of columns.
 
 use crate::condition::CheckFailure;
 use crate::constraints::DefaultFailure;
 use crate::schema::{Column, Declared, DeclaredDefault, Limit, Schema, Type, ValueRef};
 use sardonyx_base::error::{Error, Kind};
 
-/// Why values are not stored, or not read: it names the table, the column and the value.
+/// The reason why values are not stored, or not read: it names the table, the column and the value.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
@@ -40,9 +40,9 @@ pub enum RowError {
         table: String,
         /// `columns`, or `key columns`.
         what: &'static str,
-        /// How many it has.
+        /// The number of columns.
         wanted: usize,
-        /// How many values there are.
+        /// The number of values given.
         given: usize,
     },
     /// A value of another type than the column's.
@@ -70,7 +70,7 @@ pub enum RowError {
         kind: Type,
         /// The value.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// No value where there must be one.
@@ -89,7 +89,7 @@ pub enum RowError {
         /// The column.
         column: String,
     },
-    /// Bytes for a text that are none.
+    /// Bytes that are no text.
     #[error("the text for column {column:?} of table {table:?} is not UTF-8 at byte {at}")]
     NotUtf8 {
         /// The table.
@@ -108,9 +108,9 @@ pub enum RowError {
         table: String,
         /// The column.
         column: String,
-        /// How long they are.
+        /// The length of the value, in bytes.
         bytes: usize,
-        /// How long they may be.
+        /// The largest length, in bytes.
         limit: usize,
     },
     /// A value that the column's declared type does not have.
@@ -154,7 +154,7 @@ pub enum RowError {
         reason: String,
     },
     /// The row would not meet a condition of its table.
-    #[error("the row does not meet condition {name:?} of table {table:?}: {condition}")]
+    #[error("new row violates check constraint {name:?} of table {table:?}: {condition}")]
     Check {
         /// The table.
         table: String,
@@ -172,13 +172,13 @@ pub enum RowError {
         name: String,
         /// SQLSTATE.
         code: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
 impl RowError {
-    /// That a value is none of a column's declared type.
+    /// The error of a value that a column's declared type does not have.
     #[cold]
     pub(crate) fn declared(
         table: &str,
@@ -195,7 +195,7 @@ impl RowError {
         }
     }
 
-    /// That the default of a column cannot be computed.
+    /// The error of a default that cannot be computed.
     #[cold]
     pub(crate) fn uncomputed(
         schema: &Schema,
@@ -212,7 +212,7 @@ impl RowError {
         }
     }
 
-    /// That a generated column cannot be computed.
+    /// The error of a generated column that cannot be computed.
     #[cold]
     pub(crate) fn ungenerated(
         schema: &Schema,
@@ -229,7 +229,7 @@ impl RowError {
         }
     }
 
-    /// That the default of a column cannot be computed here.
+    /// The error of a default that this program cannot compute.
     #[cold]
     pub(crate) fn not_computed_here(schema: &Schema, table: &str, column: usize) -> RowError {
         let declared = schema.declared(column);
@@ -255,7 +255,7 @@ impl RowError {
     }
 }
 
-/// A value for an error's text, with its type where its digits do not tell it: `1` may be a float.
+/// A value for an error's text, with its type if its digits do not show it: `1` may be a float.
 #[cold]
 pub(crate) fn shown_with_type(value: ValueRef<'_>) -> String {
     match value {

@@ -10,7 +10,7 @@ use crate::values::{REFERENCE_BYTES, Reference};
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Why a value is not one of a column's type.
+/// The reason why a value is not one of a column's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unfit {
     /// It is of another type.
@@ -54,14 +54,14 @@ impl Unfit {
     }
 }
 
-/// Whether a row says that a column has no value.
+/// Returns true if a column of a row is null.
 #[inline]
 pub(crate) fn is_null(row: &[u8], column: &Column) -> bool {
     let is_set = |NullBit { byte, bit }| row[byte as usize] >> bit & 1 == 1;
     column.null.is_some_and(is_set)
 }
 
-/// Has a row say that a column has no value, or that it has one.
+/// Sets or clears the null bit of a column.
 #[inline]
 pub(crate) fn set_null(row: &mut [u8], column: &Column, is_null: bool) {
     if let Some(NullBit { byte, bit }) = column.null {
@@ -70,8 +70,8 @@ pub(crate) fn set_null(row: &mut [u8], column: &Column, is_null: bool) {
     }
 }
 
-/// Stores a value in a row's fixed part; text and bytes by the reference that `replace` gives for the one that stands
-/// there.
+/// Stores a value in a row's fixed part. `replace` returns the new reference of a text or bytes, given the present
+/// one.
 pub fn set_column(
     fixed: &mut [u8],
     table: &str,
@@ -123,7 +123,7 @@ pub fn check_declared(schema: &Schema, table: &str, record: &[u8]) -> Result<(),
             continue;
         }
         let value = decode(column.kind, bytes);
-        // Of a generated column, what is computed fits, and what is given is not taken.
+        // The computed value of a generated column fits, and a given one is not taken.
         let is_own = declared.generated().is_none();
         if is_own && declared.limit().fit(value) != Some(value) {
             return Err(RowError::declared(table, column, declared, value));
@@ -149,7 +149,7 @@ pub fn value_in_record<'r>(schema: &Schema, record: &'r [u8], column: usize) -> 
     }
 }
 
-/// The value that stands for a column of a fixed width; null bits are not looked at.
+/// Decodes the bytes of a column of a fixed width. Null bits are not read.
 ///
 /// # Panics
 /// If `bytes` has another length than the type, or the type has none.
@@ -288,7 +288,7 @@ pub fn encode(kind: Type, value: ValueRef<'_>, place: &mut [u8]) -> Result<(), U
 /// A number as a float that is the same number.
 fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
     match value {
-        // One NaN, whatever computed it.
+        // There is one NaN, for every computation.
         ValueRef::Float(value) if value.is_nan() => Ok(f64::NAN),
         ValueRef::Float(value) => Ok(value),
         ValueRef::Int(number) => {
@@ -303,7 +303,7 @@ fn float(value: ValueRef<'_>) -> Result<f64, Unfit> {
     }
 }
 
-/// Whether a value in a row is the one given, which may say it in another way.
+/// Returns true if a value in a row equals the one given, which may be of another representation.
 pub fn same(kind: Type, there: ValueRef<'_>, given: ValueRef<'_>) -> bool {
     if kind.is_variable() {
         return variable_bytes(kind, there).ok() == variable_bytes(kind, given).ok();

@@ -1,16 +1,16 @@
 //! Rows as bytes of their own, beside any table space: for a way of running transactions that keeps rows elsewhere
 //! than in pages of records, such as the entries of an index.
 //!
-//! The bytes are a row's fixed part, as it stands in a page, and behind it the texts and bytes that are too long for
-//! their references, which name the place within the row. So a fixed part is the same in every way, and one row can
-//! be moved without looking at it. Keys are bytes in the order of the values ([`crate::key`]).
+//! The bytes are a row's fixed part, as in a page, and behind it the texts and bytes that are too long for their
+//! references. Those references have the offset within the row. So a fixed part is the same in every way, and a row
+//! can be moved without decoding it. Keys are bytes in the order of the values ([`crate::key`]).
 //!
-//! A row of before a column was added has the fixed part of its shape, and reads the default. No byte says which shape a row
-//! is of: each has a longer fixed part than the one before ([`RowFormat::lengthened`]), and the first of the values outside
-//! begins where it ends.
+//! A row of before a column was added has the fixed part of its shape, and reads the default. No byte records the
+//! shape of a row. Each shape has a longer fixed part than the one before ([`RowFormat::lengthened`]), and the first
+//! of the values outside begins at its end.
 //!
-//! Invariant: the bytes that [`RowFormat::row`] gives out as a row are checked: its fixed part is there, and its
-//! references point into it.
+//! Invariant: the bytes that [`RowFormat::row`] returns as a row are checked: its fixed part is complete, and its
+//! references point into the row.
 
 use super::fixed::{decode, is_null};
 use super::{RowRef, RowWriter, same, set_column, shown};
@@ -39,7 +39,7 @@ pub struct OneRow([u8]);
 
 impl OneRow {
     fn of(bytes: &[u8]) -> &OneRow {
-        // Any bytes are one, whatever their length.
+        // Bytes of any length are a row here.
         OneRow::ref_from_bytes(bytes).expect("bytes are aligned as bytes")
     }
 }
@@ -83,13 +83,13 @@ impl PageRead for OneRow {
     }
 }
 
-/// How the rows of a table are bytes of their own.
+/// The format of a table's rows as bytes of their own.
 #[derive(Clone, Debug)]
 pub struct RowFormat {
     table: Arc<str>,
     schema: Arc<Schema>,
     key: KeyShape,
-    /// Those of the schema's other indexes.
+    /// The keys of the schema's other indexes.
     indexes: Arc<[KeyShape]>,
     conditions: Arc<[Check]>,
     generated: Arc<[Generated]>,
@@ -99,7 +99,7 @@ pub struct RowFormat {
 pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl RowFormat {
-    /// Of the rows of this table.
+    /// The format of this table's rows.
     ///
     /// # Errors
     /// [`TableError::Schema`] if no table can have the schema.
@@ -111,7 +111,7 @@ impl RowFormat {
     /// The same of a table of the engine's own.
     ///
     /// # Errors
-    /// Those of [`RowFormat::new`], but for the name's.
+    /// The errors of [`RowFormat::new`], but for the name's.
     pub fn of_any(table: &str, schema: Schema) -> Result<Self, TableError> {
         schema.definition(table).check()?;
         let checked = schema.check().and_then(|()| Self::check_shapes(&schema));
@@ -122,8 +122,8 @@ impl RowFormat {
         Self::of(table, schema)
     }
 
-    /// The schema with each shape's rows longer than those of the shapes before: rows say their shape by that. A table in
-    /// main memory may have several shapes of one length, since its pages say their shape.
+    /// The schema with each shape's rows longer than those of the shapes before: the length shows the shape. A table
+    /// in main memory may have several shapes of one length, since its pages record their shape.
     ///
     /// # Errors
     /// [`SchemaError::RowTooLong`].
@@ -143,7 +143,7 @@ impl RowFormat {
         Ok(schema)
     }
 
-    /// Checks that rows say their shape.
+    /// Checks that each shape has a length of its own.
     fn check_shapes(schema: &Schema) -> Result<(), SchemaError> {
         let shapes = schema.earlier_shapes.iter().chain([&schema.row_bytes]);
         let Some(shape) = shapes.clone().zip(shapes.skip(1)).position(|(a, b)| a >= b) else {
@@ -154,12 +154,12 @@ impl RowFormat {
         Err(SchemaError::Place {
             column: column.map_or_else(String::new, |column| column.name.clone()),
             offset: column.map_or(0, |column| column.offset),
-            reason: "makes rows no longer, and the length of a row says its shape",
+            reason: "makes rows no longer, and the length of a row shows its shape",
         })
     }
 
-    /// Of rows of a table that stand beside it for a while, on their way into it: all are of the newest shape, and its
-    /// references are its own store's.
+    /// The format of rows that are kept beside a table for a while, on their way into it. All are of the newest shape,
+    /// and their references are checked by its own store.
     ///
     /// # Errors
     /// [`TableError::Condition`] if a text of the schema is no condition on its rows.
@@ -201,7 +201,7 @@ impl RowFormat {
         &self.conditions
     }
 
-    /// What the rows are.
+    /// The schema of the rows.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -214,7 +214,7 @@ impl RowFormat {
     /// A row, to read.
     ///
     /// # Errors
-    /// [`TableError::DamagedTable`] if the bytes are none; page 0 stands for the row.
+    /// [`TableError::DamagedTable`] if the bytes are no row; it names page 0, since the row has no page.
     pub fn row<'a>(&'a self, bytes: &'a [u8]) -> Result<RowRef<'a, OneRow>, TableError> {
         let shape = self.shape_of(bytes)?;
         let fixed = self.fixed_bytes(shape);
@@ -274,7 +274,7 @@ impl RowFormat {
             if usize::from(shape) == shapes.len() {
                 return Ok(shape);
             }
-            // Where the fixed part ends, of this shape or of a later one, whose is longer.
+            // The end of the fixed part, of this shape or of a later one, whose fixed part is longer.
             let references = self.variable_columns(shape);
             let outside =
                 references.filter_map(|column| Reference::at(bytes, column.offset).cell());
@@ -297,8 +297,8 @@ impl RowFormat {
         }
     }
 
-    /// The value of the column with this number of a row that was checked ([`RowFormat::row`]); null if there is none, or it
-    /// was dropped.
+    /// The value of the column with this number of a row that was checked ([`RowFormat::row`]); null if there is no
+    /// such column, or it was dropped.
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
@@ -369,10 +369,10 @@ impl RowFormat {
         self.meeting_conditions(self.unconditional_row(row)?)
     }
 
-    /// The same, whether it meets the conditions or not.
+    /// The same, without evaluating the conditions.
     ///
     /// # Errors
-    /// Those of [`RowFormat::new_row`].
+    /// The errors of [`RowFormat::new_row`].
     pub fn unconditional_row(&self, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let mut row = row.clone();
         row.complete(&self.schema, &self.table)?;
@@ -381,10 +381,10 @@ impl RowFormat {
         self.fill(vec![0; self.schema.row_bytes], &row)
     }
 
-    /// A row that stands elsewhere, as bytes of its own. It was checked when it was stored there.
+    /// A row of another store, as bytes of its own. It was checked when it was stored there.
     ///
     /// # Errors
-    /// What reading it says.
+    /// The errors of reading it.
     pub fn copy_of(&self, row: &impl ReadRow) -> Result<Vec<u8>, TableError> {
         let mut all = RowWriter::new(self.schema.columns.len());
         for (number, _) in self.schema.live_columns() {
@@ -396,15 +396,15 @@ impl RowFormat {
     /// A row with other values in the columns that are set.
     ///
     /// # Errors
-    /// Those of [`RowFormat::new_row`], and [`TableError::KeyChanged`].
+    /// The errors of [`RowFormat::new_row`], and [`TableError::KeyChanged`].
     pub fn changed_row(&self, bytes: &[u8], change: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         self.meeting_conditions(self.unconditional_change(bytes, change)?)
     }
 
-    /// The same, whether it meets the conditions or not.
+    /// The same, without evaluating the conditions.
     ///
     /// # Errors
-    /// Those of [`RowFormat::changed_row`].
+    /// The errors of [`RowFormat::changed_row`].
     pub fn unconditional_change(
         &self,
         bytes: &[u8],
@@ -467,14 +467,14 @@ impl RowFormat {
         self.fill(fixed, &all)
     }
 
-    /// That an update changed the key.
+    /// The error of an update that changes the key.
     #[cold]
     pub fn key_changed(&self) -> TableError {
         let table = self.table.to_string();
         TableError::KeyChanged { table }
     }
 
-    /// That there is a row with this key.
+    /// The error of a row whose key exists already.
     #[cold]
     pub fn duplicate(&self, row: &[u8]) -> TableError {
         let mut key = Vec::new();
@@ -493,7 +493,7 @@ impl RowFormat {
         }
     }
 
-    /// Stores what is set, if it fits.
+    /// Stores the values that are set, if they fit.
     fn fill(&self, fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         row.check(&self.schema, &self.table)?;
         self.store(fixed, row)
@@ -504,7 +504,7 @@ impl RowFormat {
         Ok(row)
     }
 
-    /// Stores what is set.
+    /// Stores the values that are set.
     fn store(&self, mut fixed: Vec<u8>, row: &RowWriter<'_>) -> Result<Vec<u8>, TableError> {
         let end = fixed.len();
         let mut values = Vec::new();

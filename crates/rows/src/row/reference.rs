@@ -1,4 +1,4 @@
-//! A row that is there, to read: live, or of a snapshot.
+//! An existing row, to read: live, or of a snapshot.
 
 use super::RowError;
 use super::fixed::{decode, is_null};
@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
 
-/// A row, read column by column. Text and bytes of a live row are borrowed from its page where they stand
-/// in one piece; long ones, and those of a snapshot, are put together when they are asked for, once.
+/// A row, read column by column. Text and bytes of a live row are borrowed from its page if they are in one piece.
+/// Long ones, and those of a snapshot, are put together at their first read.
 pub struct RowRef<'a, P: PageRead + ?Sized = [u8]> {
     pages: &'a P,
     schema: &'a Schema,
@@ -24,7 +24,7 @@ pub struct RowRef<'a, P: PageRead + ?Sized = [u8]> {
     /// Its fixed part, in the shape of its page.
     fixed: Cow<'a, [u8]>,
     shape: u8,
-    /// What was put together.
+    /// The values that were put together of several cells.
     read: OnceCell<Together>,
 }
 
@@ -119,17 +119,17 @@ where
         }
     }
 
-    /// What its columns are.
+    /// The schema of its table.
     pub fn schema(&self) -> &'a Schema {
         self.schema
     }
 
-    /// Where it stands.
+    /// Its place.
     pub fn address(&self) -> Address {
         self.address
     }
 
-    /// Its fixed part as it stands in its page.
+    /// Its fixed part, as in its page.
     pub fn fixed(&self) -> &[u8] {
         &self.fixed
     }
@@ -148,10 +148,10 @@ where
         Ok(self.get_at(number.map_err(<TableError as From<RowError>>::from)?)?)
     }
 
-    /// The value of the column with this number; null if there is none, or it was dropped.
+    /// The value of the column with this number; null if there is no such column, or it was dropped.
     ///
     /// # Errors
-    /// [`TableError::DamagedTable`]; of a snapshot, that it was ended.
+    /// [`TableError::DamagedTable`]; [`TableError::SnapshotEnded`] of a snapshot.
     pub fn get_at(&self, number: usize) -> Result<ValueRef<'_>, TableError> {
         let Some(column) = self.schema.columns.get(number) else {
             return Ok(ValueRef::Null);
@@ -227,7 +227,7 @@ where
     /// The values of all columns that are not dropped, in order.
     ///
     /// # Errors
-    /// Those of [`RowRef::get_at`].
+    /// The errors of [`RowRef::get_at`].
     pub fn to_values(&self) -> Result<Vec<Value>, Error> {
         let columns = self.schema.live_columns();
         let values = columns.map(|(number, _)| self.get_at(number).map(ValueRef::to_value));

@@ -6,8 +6,8 @@ use super::fixed::{encode, variable_bytes};
 use crate::schema::{COLUMNS_MAX, Declared, DeclaredDefault, Schema, Value, ValueRef};
 use std::borrow::Cow;
 
-/// Values for some columns of a row. What is not set gets the column's default in a new row, and stays as it
-/// is in one that is changed.
+/// Values for some columns of a row. A column that is not set gets its default in a new row, and keeps its value in
+/// one that is changed.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct RowWriter<'v> {
     values: Vec<Option<ValueRef<'v>>>,
@@ -28,7 +28,7 @@ impl<'v> RowWriter<'v> {
         self.values.clear();
     }
 
-    /// Sets the value of the column with this number, and returns what was set before.
+    /// Sets the value of the column with this number, and returns its former value here.
     ///
     /// # Panics
     /// If no table has so many columns.
@@ -57,7 +57,7 @@ impl<'v> RowWriter<'v> {
         values.filter_map(|(column, value)| Some((column, (*value)?)))
     }
 
-    /// Of columns that are named.
+    /// A writer with columns by name.
     pub fn named(
         schema: &Schema,
         table: &str,
@@ -76,7 +76,7 @@ impl<'v> RowWriter<'v> {
         Ok(row)
     }
 
-    /// Of all columns that are not dropped, in order.
+    /// A writer with all columns that are not dropped, in order.
     pub fn in_order(schema: &Schema, table: &str, values: &'v [Value]) -> Result<Self, RowError> {
         let wanted = schema.live_columns().count();
         if wanted != values.len() {
@@ -209,7 +209,7 @@ impl<'v> RowWriter<'v> {
         ) else {
             return Ok(None);
         };
-        // Whatever is given for a generated column, its own value takes the place.
+        // A generated column's own value replaces a given one.
         if declared.generated().is_some() {
             return Ok(None);
         }

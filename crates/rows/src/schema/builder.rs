@@ -7,11 +7,11 @@ use super::{
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 use std::sync::Arc;
 
-/// A schema that is being written down; [`Schema::new`] begins one.
+/// A builder of a schema; [`Schema::new`] begins one.
 ///
-/// What is said of a column ([`nullable`](Self::nullable), [`default`](Self::default_value)) is of the last one before
-/// it; what is said of an index ([`ordered`](Self::ordered), [`unique`](Self::unique)) of the last index, or the
-/// primary key. What is wrong is told when it is built.
+/// Properties of a column ([`nullable`](Self::nullable), [`default`](Self::default_value)) apply to the last column
+/// before them. Properties of an index ([`ordered`](Self::ordered), [`unique`](Self::unique)) apply to the last index,
+/// or the primary key. Errors are returned when it is built.
 ///
 /// ```
 /// use sardonyx_rows::schema::{Schema, Type};
@@ -32,7 +32,7 @@ pub struct SchemaBuilder {
     columns: Vec<(Column, bool)>,
     primary: Option<Index>,
     indexes: Vec<Index>,
-    /// Whether the primary key was said last.
+    /// True if the primary key was declared last.
     of_primary: bool,
     references: Vec<Reference>,
     checks: Vec<(String, String)>,
@@ -88,12 +88,12 @@ impl SchemaBuilder {
     pub fn nullable(mut self) -> Self {
         match self.columns.last_mut() {
             Some((_, nullable)) => *nullable = true,
-            None => self.misplaced = Some("`nullable` stands before any column"),
+            None => self.misplaced = Some("`nullable` is called before any column"),
         }
         self
     }
 
-    /// What rows get that do not say the last column's value. A whole number does for a float, too.
+    /// The value of the last column in rows that are inserted without one. A whole number is valid for a float, too.
     pub fn default_value(mut self, value: impl Into<Value>) -> Self {
         match self.columns.last_mut() {
             Some((column, _)) => {
@@ -102,7 +102,7 @@ impl SchemaBuilder {
                     (_, value) => value,
                 }
             }
-            None => self.misplaced = Some("`default_value` stands before any column"),
+            None => self.misplaced = Some("`default_value` is called before any column"),
         }
         self
     }
@@ -117,7 +117,7 @@ impl SchemaBuilder {
         self
     }
 
-    /// Adds an index: by hash and not unique, unless it is said to be [`ordered`](Self::ordered) or
+    /// Adds an index: by hash and not unique, unless it is declared [`ordered`](Self::ordered) or
     /// [`unique`](Self::unique).
     pub fn index<'n>(mut self, name: &str, columns: impl IntoIterator<Item = &'n str>) -> Self {
         self.indexes.push(Index::new(name, columns));
@@ -143,7 +143,7 @@ impl SchemaBuilder {
             (true, _) => self.primary.get_or_insert_default(),
             (false, None) => {
                 self.misplaced =
-                    Some("`ordered` and `unique` stand behind a primary key or an index");
+                    Some("`ordered` and `unique` must follow a primary key or an index");
                 self.primary.get_or_insert_default()
             }
         }
@@ -173,7 +173,7 @@ impl SchemaBuilder {
     pub fn cascade(mut self) -> Self {
         match self.references.last_mut() {
             Some(reference) => reference.on_delete = OnDelete::Cascade,
-            None => self.misplaced = Some("`cascade` stands behind a reference"),
+            None => self.misplaced = Some("`cascade` must follow a reference"),
         }
         self
     }
@@ -182,7 +182,7 @@ impl SchemaBuilder {
     pub fn on_delete(mut self, action: OnDelete) -> Self {
         match self.references.last_mut() {
             Some(reference) => reference.on_delete = action,
-            None => self.misplaced = Some("`on_delete` stands behind a reference"),
+            None => self.misplaced = Some("`on_delete` must follow a reference"),
         }
         self
     }
@@ -201,7 +201,7 @@ impl SchemaBuilder {
     /// The schema, of a table that refers to no other.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn build(self) -> Result<Schema, SchemaError> {
         self.build_with("", &|_| None)
     }
@@ -209,7 +209,7 @@ impl SchemaBuilder {
     /// The schema of a table of this name.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn build_with(self, name: &str, tables: TablesByName<'_>) -> Result<Schema, SchemaError> {
         if let Some(reason) = self.misplaced {
             return Err(SchemaError::Misplaced { reason });
@@ -274,9 +274,9 @@ impl SchemaBuilder {
         Ok(schema)
     }
 
-    /// Says where the columns stand: those of the primary key first, in its order, so that it is
-    /// [plain](Schema::plain_key) if it can be; then from the largest alignment to the smallest, each at the first
-    /// place that is free; then the null bits.
+    /// Sets the columns' offsets. First come those of the primary key, in its order, so that it is
+    /// [plain](Schema::plain_key) if it can be. Then come the others, from the largest alignment to the smallest, each
+    /// at the first free place; then the null bits.
     fn place(&self, schema: &mut Schema) -> Result<(), SchemaError> {
         let in_key = |column: usize| schema.primary.key.iter().position(|p| p.column == column);
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
@@ -375,7 +375,7 @@ impl Index {
     }
 }
 
-/// A schema, or what one is built of.
+/// A schema, or its builder.
 pub trait IntoSchema: Clone {
     /// The rows: the schema without references to other tables, if it is still to be built.
     #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! Changes of a schema's columns. Each gives a new schema, that the rows which are there have already: an added column
-//! is of a new shape, in which pages that are there are not; a dropped or renamed one changes no row.
+//! Changes of a schema's columns. Each gives a new schema that the existing rows have already. An added column is of a
+//! new shape, which existing pages do not have. A dropped or renamed one changes no row.
 
 use super::builder::first_free;
 use super::{Column, Declared, NullBit, Schema, SchemaError, Type, Value};
@@ -16,7 +16,7 @@ impl Schema {
     /// With one more column, in a new shape; rows of the shapes before have the default.
     ///
     /// # Errors
-    /// [`SchemaError::Change`] if it has neither a default nor may be null, and whatever no schema can have.
+    /// [`SchemaError::Change`] if it has neither a default nor may be null; the errors of [`Schema::check`].
     pub fn with_column(
         &self,
         name: &str,
@@ -33,7 +33,7 @@ impl Schema {
         }
         let mut taken = vec![false; RECORD_BYTES_MAX];
         for column in &self.columns {
-            // A dropped column's, too: a row that moves to the new shape still has what was written there.
+            // A dropped column's bytes, too: a row that moves to the new shape still has its old value there.
             taken[column.offset..column.offset + column.kind.bytes()].fill(true);
             // A byte with null bits is not used again: it may have been written.
             if let Some(null) = column.null {
@@ -118,7 +118,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NotWider`], [`SchemaError::Change`] if an index, a reference or a
-    /// condition names it; those of [`Schema::with_column`].
+    /// condition names it; the errors of [`Schema::with_column`].
     pub fn with_wider_column(&self, name: &str, to: Type) -> Result<(Schema, usize), SchemaError> {
         let from = self.column_to_change(name)?;
         let column = &self.columns[from];
@@ -138,7 +138,7 @@ impl Schema {
     /// With a column more, of any type, for new values of another one while its rows are rewritten.
     ///
     /// # Errors
-    /// Those of [`Schema::with_wider_column`], but for the type's.
+    /// The errors of [`Schema::with_wider_column`], but for the type's.
     pub fn with_retyped_column(&self, name: &str, to: Type) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         self.check_unused(from, "changed in its type")?;
@@ -157,11 +157,11 @@ impl Schema {
         }
     }
 
-    /// With the column of another type in the place of the one whose rows have values of it now. It has no default, and
-    /// nothing is declared of it.
+    /// With the column of another type in the place of the one whose values its rows have now. It has no default, and
+    /// no declaration.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_changed_type(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let mut schema = self.clone();
@@ -173,7 +173,7 @@ impl Schema {
     /// With the wider column in the place of the one whose values it has now.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_widened_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let from = self.column_to_change(name)?;
         let (nullable, default) = {
@@ -203,7 +203,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::UnknownColumn`], [`SchemaError::NullableKey`] if the column is in the primary key,
-    /// [`SchemaError::Change`] if another index or a reference names it; those of [`Schema::with_column`].
+    /// [`SchemaError::Change`] if another index or a reference names it; the errors of [`Schema::with_column`].
     pub fn with_room_for_nulls(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let has = |key: &[super::KeyPart]| key.iter().any(|part| part.column == number);
@@ -240,7 +240,7 @@ impl Schema {
     /// With a column that may be null, once all rows are of the shape that [`Schema::with_room_for_nulls`] made.
     ///
     /// # Errors
-    /// [`SchemaError::UnknownColumn`], and whatever no schema can have.
+    /// [`SchemaError::UnknownColumn`]; the errors of [`Schema::check`].
     pub fn with_nullable_column(&self, name: &str) -> Result<Schema, SchemaError> {
         let number = self.column_to_change(name)?;
         let room = self.column_to_change(NULLS)?;
@@ -266,7 +266,7 @@ impl Schema {
         number.ok_or_else(|| self.unknown_column(name, "the change"))
     }
 
-    /// What names a column.
+    /// The index, reference or condition that names a column, as a text for an error.
     #[doc(hidden)]
     pub fn user_of(&self, number: usize) -> Option<String> {
         let mut indexes = [&self.primary].into_iter().chain(&self.indexes);
@@ -293,7 +293,7 @@ impl Schema {
 }
 
 impl Type {
-    /// Whether every value of another type is one of this, and not the same.
+    /// Returns true if the type is wider than another: it has every value of that type, and more.
     pub fn is_wider_than(self, from: Type) -> bool {
         let integer = |kind| match kind {
             Type::I8 => Some((8, true)),

@@ -1,6 +1,6 @@
-//! Whether a table can have a schema: names, limits, types, defaults, keys, places.
+//! Checks of a schema: names, limits, types, defaults, keys, places.
 //!
-//! One check for all that comes in: what a program builds, what a change makes, what is read from the database.
+//! One check for every source: a program's builder, a change of a schema, and bytes of the database.
 
 use super::{
     CHECK_BYTES_MAX, CHECKS_MAX, COLUMN_NAME_BYTES_MAX, COLUMNS_MAX, Column, DEFAULT_BYTES_MAX,
@@ -15,10 +15,10 @@ use std::collections::HashSet;
 pub(crate) const SCALE_MAX: u8 = 38;
 
 impl Schema {
-    /// Whether a table can have it.
+    /// Checks that a table can have it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first error of the schema.
     pub fn check(&self) -> Result<(), SchemaError> {
         self.check_counts()?;
         self.check_columns()?;
@@ -101,7 +101,7 @@ impl Schema {
                 return Err(wrong("does not lie within the row"));
             }
             if column.dropped && !column.kind.is_variable() {
-                // Nobody reads it, so nothing of it can be wrong.
+                // A dropped column is never read, so it is not checked.
                 continue;
             }
             let bits = (column.offset..column.offset + column.kind.bytes()).map(|at| (at, 0xff));
@@ -160,8 +160,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Whether a reference can be to columns of a table with that schema: of the same types, or whole numbers, and a unique
-    /// key there.
+    /// Checks that a reference can be to columns of a table with that schema: of the same types, or whole numbers, and
+    /// a unique key there.
     pub fn check_reference(
         &self,
         reference: &ForeignKey,
@@ -174,7 +174,7 @@ impl Schema {
         for (&from, &to) in reference.columns.iter().zip(&reference.referenced) {
             let from = self.live(from, &reference.name)?;
             let to = there.live(to, &reference.name)?;
-            // Values are compared as numbers, whatever the width.
+            // Values are compared as numbers of any width.
             let are_whole = from.kind.is_whole() && to.kind.is_whole();
             if from.kind != to.kind && !are_whole {
                 return Err(wrong(format!(
@@ -194,7 +194,8 @@ impl Schema {
         match unique.any(is_key) {
             true => Ok(()),
             false => Err(wrong(
-                "what it refers to is not the key of a unique index there, in its order; make one, or refer to the primary \
+                "its columns there are not the key of a unique index, in its order; create one, or refer to the \
+                 primary \
                  key"
                     .to_string(),
             )),
@@ -241,7 +242,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The column of this number, if it is there and not dropped.
+    /// The column of this number, if it exists and is not dropped.
     fn live(&self, number: usize, user: &str) -> Result<&Column, SchemaError> {
         match self.columns.get(number) {
             Some(column) if !column.dropped => Ok(column),
@@ -252,7 +253,7 @@ impl Schema {
         }
     }
 
-    /// That there is no such column, which something names.
+    /// The error of a name that no column has.
     pub(crate) fn unknown_column(&self, name: &str, user: &str) -> SchemaError {
         let names = self.live_columns().map(|(_, column)| &*column.name);
         SchemaError::UnknownColumn {
@@ -264,7 +265,7 @@ impl Schema {
 }
 
 impl Column {
-    /// Whether a value is one of this column's type, or null: no conversion is needed but that of width.
+    /// Returns true if a value is of this column's type, or null: it needs no conversion but that of width.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         let fits = |value: i128, bits: u32, signed: bool| match signed {
             true => value >> (bits - 1) == 0 || value >> (bits - 1) == -1,

@@ -1,4 +1,4 @@
-//! A column: its name, its type, where it stands in a row.
+//! A column: its name, its type, its place in a row.
 
 use super::{Type, Value};
 
@@ -9,19 +9,19 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub kind: Type,
-    /// What a row gets that does not say: a value of the column's type, or [`Value::Null`] if there is none.
+    /// The value of rows that are inserted without one: of the column's type, or [`Value::Null`] if there is none.
     pub default: Value,
-    /// Where it stands in the row's fixed part, in bytes.
+    /// Its offset in the row's fixed part, in bytes.
     pub offset: usize,
-    /// Where it is noted that there is no value; `None` if there always is one.
+    /// The bit that marks a null; `None` if the column is not nullable.
     pub null: Option<NullBit>,
-    /// It was dropped: nobody reads it, and its place is no other column's.
+    /// True if it was dropped: it is not read, and its place is no other column's.
     pub dropped: bool,
     /// The first shape of the table's pages that has it; rows of earlier ones have the default.
     pub since_shape: u8,
 }
 
-/// The bit of a row's fixed part that says that a column has no value.
+/// The bit of a row's fixed part that marks a column as null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NullBit {
     /// The offset of its byte.
@@ -31,13 +31,13 @@ pub struct NullBit {
 }
 
 impl Column {
-    /// Whether it may be without a value.
+    /// Returns true if it may be null.
     #[inline]
     pub fn is_nullable(&self) -> bool {
         self.null.is_some()
     }
 
-    /// Whether a row that does not say a value has one, or none, so that it can be.
+    /// Returns true if a row may omit it: it is nullable, or has a default.
     #[inline]
     pub fn is_filled(&self) -> bool {
         self.is_nullable() || self.default != Value::Null

@@ -1,8 +1,8 @@
-//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction, NOT
-//! NULL that was set later, and defaults that are computed for each row.
+//! Declarations of columns beside their types: the length of a text, the digits of a number or of a second's fraction,
+//! a later NOT NULL, and computed defaults.
 //!
-//! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. What it says of values is
-//! known here ([`Limit`]), so that every program keeps it. A default in SQL is computed by a program that speaks SQL
+//! A declared type is named as SQL names it, by its number and modifier in PostgreSQL's catalogue. [`Limit`] is its
+//! effect on values, so that every program keeps it. A program that speaks SQL computes a default in SQL
 //! ([`constraints`](crate::constraints)).
 
 use super::{Schema, SchemaError, Type, Value, ValueRef};
@@ -54,7 +54,7 @@ pub enum DeclaredDefault {
 /// The limit that a declared type sets to values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Nothing that the column's type does not say.
+    /// No limit beyond the column's type.
     None,
     /// The most characters of a text: `varchar(n)`. Blanks beyond them are cut off.
     Characters(usize),
@@ -67,7 +67,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Of a type in PostgreSQL's catalogue.
+    /// The limit of a type in PostgreSQL's catalogue.
     pub fn of(kind: u32, modifier: i32) -> Limit {
         let length = usize::try_from(modifier).ok();
         let length = length.and_then(|length| length.checked_sub(4));
@@ -91,7 +91,7 @@ impl Limit {
         }
     }
 
-    /// A value as it is stored: without blanks that are too many, rounded. `None` if the type has no such value.
+    /// A value as it is stored: without excess blanks, rounded. `None` if the type has no such value.
     #[inline]
     pub fn fit(self, value: ValueRef<'_>) -> Option<ValueRef<'_>> {
         match (self, value) {
@@ -131,7 +131,7 @@ impl Limit {
                     None => time,
                 }))
             }
-            // Of another type: that is for the column's own to say.
+            // A value of another type: the column's own type checks it.
             (_, value) => Some(value),
         }
     }
@@ -150,7 +150,7 @@ impl Limit {
     }
 }
 
-/// A text of so many characters at most, if nothing but blanks is cut off.
+/// A text of so many characters at most; `None` if more than blanks would be cut off.
 fn cut(text: &str, most: usize) -> Option<&str> {
     // A character has a byte at least.
     if text.len() <= most {
@@ -212,7 +212,7 @@ impl Declared {
         KINDS.contains(&self.kind)
     }
 
-    /// Of a column, without anything that it says.
+    /// The declaration of a column, without content.
     pub fn of(column: usize) -> Declared {
         Declared {
             column,
@@ -294,7 +294,7 @@ impl Schema {
                 reason,
             };
             if before.is_some_and(|before| before >= declared.column) {
-                return Err(wrong("stands twice, or out of order"));
+                return Err(wrong("is there twice, or out of order"));
             }
             before = Some(declared.column);
             let limit = declared.limit();
@@ -306,7 +306,7 @@ impl Schema {
                 Some(DeclaredDefault::Value(value)) => {
                     let fits = limit.fit(value.as_ref()) == Some(value.as_ref());
                     if !column.accepts(value) || !fits {
-                        return Err(wrong("has a default that is none of its type"));
+                        return Err(wrong("has a default that its type cannot have"));
                     }
                 }
                 Some(DeclaredDefault::Sql(text)) => {

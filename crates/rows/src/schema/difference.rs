@@ -1,9 +1,10 @@
-//! Where a table's schema in the database and the one that a program says differ, for the error that refuses it.
+//! The differences between a table's schema in the database and a program's, for the error that refuses it.
 
 use super::{Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete, Schema, Value};
 use std::fmt::Write as _;
 
-/// True if a table has the schema that a program says. Declarations of SQL are not compared: the program does not know them.
+/// True if a table has the schema that a program declares. Declarations of SQL are not compared: the program does not
+/// know them.
 pub fn is_as_said(stored: &Schema, said: &Schema) -> bool {
     if stored == said {
         return true;
@@ -119,12 +120,12 @@ fn columns(stored: &Schema, said: &Schema, found: &mut Vec<String>) {
     }
 }
 
-/// A column's name, and what it says.
+/// A column's name and declaration.
 fn described(column: &Column) -> String {
     format!("{:?} {}", column.name, kind_of(column))
 }
 
-/// A column's type, and what else it says.
+/// A column's type, and the rest of its declaration.
 fn kind_of(column: &Column) -> String {
     let mut text = column.kind.to_string();
     if column.is_nullable() {

@@ -1,8 +1,7 @@
 //! A schema as bytes: lengths before contents, little-endian, with a version and a checksum.
 //!
-//! What is read is checked as any schema is (`check`), so whatever the bytes are, either they are a schema that a
-//! table can have or they are refused. Nothing is allocated before the bytes for it are there. The format is in
-//! `docs/format.md`.
+//! Schemas that are read are checked as any schema is (`check`): arbitrary bytes give a schema that a table can have,
+//! or an error. Memory is allocated only for bytes that are present. `docs/format.md` has the format.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -15,13 +14,13 @@ use sardonyx_base::crc32c;
 /// The version that is written of a schema that declares nothing of its columns beside their types, and whose references
 /// set no columns.
 const PLAIN_VERSION: u16 = 1;
-/// The version of one that does: what is declared stands at its end.
+/// The version of a schema with declared types, which are at its end.
 const DECLARED_VERSION: u16 = 2;
 /// The version of one that declares types which programs of version 2 would take for texts. All else is as in version 2.
 const TYPED_VERSION: u16 = 3;
 /// The version of one with columns that are generated of others. All else is as in version 3.
 const VERSION: u16 = 4;
-/// Version (2), reserved (2), length of what follows (4), its CRC-32C (4).
+/// Version (2), reserved (2), length of the rest (4), its CRC-32C (4).
 const HEAD_BYTES: usize = 12;
 
 const COLUMN_DROPPED: u8 = 1;
@@ -58,7 +57,7 @@ impl Schema {
         out.0
     }
 
-    /// The earliest version that can say all of it: programs that do not know what it needs refuse it by its version.
+    /// The earliest version that can express all of it: programs that do not know its parts refuse it by its version.
     fn version(&self) -> u16 {
         let declared = &self.declared;
         if declared.iter().any(|there| there.generated().is_some()) {
@@ -72,7 +71,7 @@ impl Schema {
         }
     }
 
-    /// True if version 1 can say all of it.
+    /// True if version 1 can express all of it.
     fn is_plain(&self) -> bool {
         let mut keys = self.foreign_keys.iter();
         let is_known =
@@ -80,11 +79,11 @@ impl Schema {
         self.declared.is_empty() && keys.all(is_known)
     }
 
-    /// The schema that stands in these bytes.
+    /// Decodes a schema.
     ///
     /// # Errors
-    /// [`SchemaError::Damaged`] with the place, [`SchemaError::Version`] if a later version wrote it, and whatever
-    /// else a schema cannot be.
+    /// [`SchemaError::Damaged`] with the place; [`SchemaError::Version`] if a later version wrote it; the errors of
+    /// the check.
     pub fn decode(bytes: &[u8]) -> Result<Schema, SchemaError> {
         let mut head = Reader { bytes, at: 0 };
         let version = head.u16()? as u16;
@@ -102,7 +101,7 @@ impl Schema {
         }
         let (length, checksum) = (head.u32()?, head.u32()?);
         if bytes.len() - head.at != length {
-            return Err(head.damaged("another length than it says"));
+            return Err(head.damaged("another length than the recorded one"));
         }
         let body = head.take(length)?;
         if crc32c::crc32c(body) as usize != checksum {
@@ -299,7 +298,7 @@ impl Writer {
     }
 }
 
-/// Reads from bytes, whatever they are.
+/// Reads arbitrary bytes.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

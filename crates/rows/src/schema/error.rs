@@ -1,8 +1,8 @@
-//! What can be wrong with a schema.
+//! Errors of schemas.
 
 use super::Type;
 
-/// Why a table cannot have a schema.
+/// The reason why a table cannot have a schema.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
@@ -11,7 +11,7 @@ pub enum SchemaError {
         "the name {name:?} of {what} cannot be stored: it must have 1 to {limit} bytes and no control characters"
     )]
     Name {
-        /// Of what.
+        /// The kind of the named item.
         what: &'static str,
         /// The name.
         name: String,
@@ -29,21 +29,21 @@ pub enum SchemaError {
     /// There is no such column.
     #[error("there is no column {column:?}, which {user} names; the columns are {there_are}")]
     UnknownColumn {
-        /// What was looked for.
+        /// The name that was looked for.
         column: String,
-        /// What names it.
+        /// The key, index or condition that names it.
         user: String,
-        /// The names of those that there are.
+        /// The existing names.
         there_are: String,
     },
     /// More of something than a table can have.
     #[error("{what} is {count}, the limit is {limit}")]
     TooMany {
-        /// What.
+        /// The limited items.
         what: &'static str,
-        /// How many.
+        /// Their number.
         count: usize,
-        /// How many there may be.
+        /// The largest number.
         limit: usize,
     },
     /// A default is no value of its column.
@@ -61,7 +61,7 @@ pub enum SchemaError {
     Type {
         /// The column.
         column: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// There is no primary key.
@@ -73,8 +73,8 @@ pub enum SchemaError {
         /// The column.
         column: String,
     },
-    /// A column stands twice in one key.
-    #[error("column {column:?} stands twice in the key of {index:?}")]
+    /// A key has a column twice.
+    #[error("column {column:?} is twice in the key of {index:?}")]
     KeyColumnTwice {
         /// The column.
         column: String,
@@ -83,8 +83,7 @@ pub enum SchemaError {
     },
     /// The rows' fixed part is longer than a page has room for.
     #[error(
-        "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, however long \
-         they are"
+        "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, at any length"
     )]
     RowTooLong {
         /// Its length.
@@ -92,26 +91,24 @@ pub enum SchemaError {
         /// The most.
         limit: usize,
     },
-    /// A column does not stand within the row, is not aligned, or overlaps another.
+    /// A column is not within the row, is not aligned, or overlaps another.
     #[error("column {column:?} at offset {offset} {reason}")]
     Place {
         /// The column.
         column: String,
-        /// Where it stands.
+        /// Its offset.
         offset: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
-    /// A builder's words stand where they say nothing.
+    /// A call of a builder has no effect at its place.
     #[error("{reason}")]
     Misplaced {
-        /// Which, and where they belong.
+        /// The call, and its right place.
         reason: &'static str,
     },
     /// There is no table of this name.
-    #[error(
-        "reference {reference:?} is to table {table:?}, which is not there; create that one first"
-    )]
+    #[error("reference {reference:?} is to table {table:?}, which does not exist; create it first")]
     UnknownTable {
         /// The reference.
         reference: String,
@@ -123,15 +120,15 @@ pub enum SchemaError {
     Reference {
         /// The reference.
         reference: String,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
-    /// A condition is none.
+    /// A text is no condition.
     #[error("condition {name:?}: {source}")]
     Condition {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         source: crate::condition::ConditionError,
     },
     /// A change of the schema cannot be made.
@@ -139,9 +136,9 @@ pub enum SchemaError {
     Change {
         /// The column.
         column: String,
-        /// What was to be done.
+        /// The change that was requested.
         change: &'static str,
-        /// Why not, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
     /// A column's new type cannot hold all values of the old one.
@@ -157,19 +154,19 @@ pub enum SchemaError {
         to: Type,
     },
     /// A declaration that its column cannot have.
-    #[error("what is declared of column {column:?} cannot be: it {reason}")]
+    #[error("the declaration of column {column:?} is invalid: it {reason}")]
     Declared {
         /// The column.
         column: String,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
     /// Stored bytes are no schema.
     #[error("the stored schema is damaged at byte {at}: {reason}")]
     Damaged {
-        /// Where.
+        /// The offset of the damage.
         at: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
     },
     /// A schema that a later version stored.

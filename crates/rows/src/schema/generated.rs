@@ -35,7 +35,7 @@ impl Schema {
     /// With one more column, which is generated. Rows of the shapes before do not have its value yet.
     ///
     /// # Errors
-    /// Those of [`Schema::with_column`]; [`SchemaError::Declared`] if the expression can be none.
+    /// The errors of [`Schema::with_column`]; [`SchemaError::Declared`] if the expression can be none.
     pub fn with_generated_column(&self, column: &GeneratedColumn) -> Result<Schema, SchemaError> {
         let mut schema = self.with_column(&column.name, column.kind, true, Value::Null)?;
         schema.declared.push(Declared {
@@ -65,7 +65,8 @@ impl Schema {
         live.filter(|(number, _)| !self.is_index_column(*number))
     }
 
-    /// True if an index has entries for the rows alone of which a condition is true: its first column tells.
+    /// True if an index has entries only for the rows for which a condition is true: its first column is generated
+    /// from it.
     pub fn is_partial(&self, index: &IndexDefinition) -> bool {
         let first = index.key.first();
         first.is_some_and(|part| {
@@ -103,8 +104,7 @@ impl Schema {
             .map(|(column, _)| column)
     }
 
-    /// Checks that a column can be generated: of columns that are there, of which those that are generated, too, come before
-    /// it.
+    /// Checks that a column can be generated: from existing columns, of which generated ones come before it.
     pub(super) fn check_generated(&self, number: usize, text: &str) -> Result<(), SchemaError> {
         let column = &self.columns[number];
         let wrong = |reason| SchemaError::Declared {

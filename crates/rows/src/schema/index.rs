@@ -1,19 +1,19 @@
-//! Indexes and references, as a schema says them.
+//! Indexes and references of a schema.
 
 /// An index of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct IndexDefinition {
     /// Its name, unique in the table.
     pub name: String,
-    /// What finds rows by it.
+    /// The structure that finds rows by it.
     pub kind: IndexKind,
-    /// Whether no two rows may have one key. Rows with a null in the key are never equal.
+    /// True if no two rows may have one key. Rows with a null in the key are never equal.
     pub unique: bool,
     /// The columns of its key, in order.
     pub key: Vec<KeyPart>,
 }
 
-/// How an index finds rows.
+/// The kind of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IndexKind {
     /// By whole keys only, fastest.
@@ -28,7 +28,7 @@ pub enum IndexKind {
 pub struct KeyPart {
     /// The column's number.
     pub column: usize,
-    /// Whether larger values come first. Nulls come last in ascending order, first in descending.
+    /// True if larger values come first. Nulls come last in ascending order, first in descending.
     pub descending: bool,
 }
 
@@ -43,12 +43,12 @@ pub struct ForeignKey {
     pub table: u16,
     /// The columns there, which are the key of one of its unique indexes.
     pub referenced: Vec<usize>,
-    /// What becomes of the rows when the row that they refer to is deleted.
+    /// The action on the rows when the row that they refer to is deleted.
     pub on_delete: OnDelete,
 }
 
-/// What becomes of rows whose referenced row is deleted. A referenced row cannot get another key while rows refer to it,
-/// whatever is said here.
+/// The action on rows whose referenced row is deleted. In every case a referenced row cannot get another key while
+/// rows refer to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnDelete {
     /// It is not deleted.

@@ -1,10 +1,9 @@
-//! What a table's rows are, known at run time: columns with names and types, keys, indexes, conditions.
+//! Schemas of tables, known at run time: columns with names and types, keys, indexes, conditions.
 //!
-//! A schema stands in the database, one for each table (see [`Schema`]). A program's record type is checked
-//! against it by name and type when its table is opened; a client that comes by a wire or from another
-//! language has nothing else to read rows by. Whoever reads rows, by whichever way, goes by the same bytes: a
-//! column of a fixed width stands at its offset in the row's fixed part, as `repr(C)` would put it, and text
-//! and bytes stand there as references of 16 bytes.
+//! The database stores a schema for each table (see [`Schema`]). A program's record type is checked against it by name
+//! and type when its table is opened. Clients of the server, and bindings of other languages, read rows by it alone.
+//! All readers use the same bytes: a column of a fixed width has its offset in the row's fixed part, as `repr(C)`
+//! would place it. Text and bytes are references of 16 bytes there.
 
 mod builder;
 mod change;
@@ -57,7 +56,7 @@ pub const VALUE_BYTES_MAX: usize = 16 << 20;
 /// The longest encoded key of an index, in bytes.
 pub const KEY_BYTES_MAX: usize = 4096;
 
-/// What the rows of a table are.
+/// The schema of a table.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Schema {
@@ -76,8 +75,8 @@ pub struct Schema {
     pub declared: Vec<Declared>,
     /// Bytes of a row's fixed part; a multiple of 8.
     pub row_bytes: usize,
-    /// The same of the shapes before, oldest first. Columns stand at one offset in all shapes; a row has those
-    /// whose `since_shape` is its page's shape, or before.
+    /// The same of the shapes before, oldest first. A column has one offset in all shapes. A row has the columns whose
+    /// `since_shape` is its page's shape, or before.
     pub earlier_shapes: Vec<usize>,
 }
 
@@ -119,8 +118,8 @@ impl Schema {
         }
     }
 
-    /// What such a table has beyond records of one length that are found by the hash of their key: whoever knows no more
-    /// than those would misread it, or break what holds in it. `None` if nothing.
+    /// The feature that such a table has beyond records of one length that are found by the hash of their key; `None`
+    /// if it has none. A program that knows only such records would misread the table, or break its constraints.
     pub fn beyond_records(&self) -> Option<&'static str> {
         if self.plain_key().is_none() {
             return Some("a primary key that is not found by the hash of its bytes");
@@ -131,8 +130,8 @@ impl Schema {
         }
     }
 
-    /// The first thing that such a table has beyond rows of one shape that depend on nothing else, if any. Stores keep up what
-    /// holds between rows, between tables, or between a row's columns.
+    /// The first feature that such a table has beyond independent rows of one shape, if any. Stores maintain relations
+    /// between rows, between tables, or between a row's columns.
     pub fn beyond_rows(&self) -> Option<&'static str> {
         let beyond = [
             (!self.earlier_shapes.is_empty(), "columns that were added"),
@@ -145,15 +144,16 @@ impl Schema {
         found.map(|(_, what)| what)
     }
 
-    /// Whether a record with the columns of the first shape is what rows of every shape begin with. Not once one of
-    /// those columns was dropped beside added ones: that is what widening does, and the old bytes only look like values.
+    /// Returns true if rows of every shape begin with a record that has the columns of the first shape. It is false
+    /// once one of those columns was dropped after columns were added: widening does that, and the old bytes are no
+    /// current value.
     pub fn begins_with_records(&self) -> bool {
         let mut columns = self.columns.iter();
         self.earlier_shapes.is_empty() || !columns.any(|c| c.dropped && c.since_shape == 0)
     }
 
-    /// Where the primary key stands in a row, if rows are found by the hash of its bytes as they stand there:
-    /// its columns have fixed widths and are neighbours, in the order of the key.
+    /// The range of the primary key in a row, if rows are found by the hash of its bytes: its columns have fixed
+    /// widths and are neighbours, in the order of the key.
     #[inline]
     pub fn plain_key(&self) -> Option<Range<usize>> {
         let mut key: Option<Range<usize>> = None;
@@ -187,8 +187,8 @@ impl Schema {
         }
     }
 
-    /// What is known of a table of which only the catalogue's entry is: its key, and what is before and behind it.
-    /// Without columns for what is no table.
+    /// The schema of a table that has only an entry in the catalogue: its key, and the bytes before and behind it.
+    /// Without columns for an entry that is no table.
     pub fn of_definition(definition: &Definition) -> Schema {
         let Kind::Table {
             key_offset,

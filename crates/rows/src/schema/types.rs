@@ -1,4 +1,4 @@
-//! The types of columns, and how their values stand in a row.
+//! The types of columns, and the layout of their values in a row.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,7 +40,7 @@ pub enum Type {
     },
     /// UTF-8, at most [`VALUE_BYTES_MAX`](super::VALUE_BYTES_MAX) bytes.
     Text,
-    /// As many bytes at most.
+    /// Bytes, as many at most as a text has.
     Bytes,
     /// Days since 1970-01-01, as an `i32`.
     Date,
@@ -50,19 +50,19 @@ pub enum Type {
     Timestamp,
     /// 16 bytes, aligned to 1.
     Uuid,
-    /// Plain data of a program's own type, such as an array or a nested struct: bytes to everybody else.
+    /// Plain data of a program's own type, such as an array or a nested struct: bytes to all others.
     Plain {
-        /// How many bytes.
+        /// Its size, in bytes.
         bytes: u32,
-        /// To what they are aligned: 1, 2, 4 or 8.
+        /// Its alignment: 1, 2, 4 or 8.
         align: u8,
-        /// Tells types of one size apart: a hash of the type's text.
+        /// Distinguishes types of one size: a hash of the type's text.
         fingerprint: u64,
     },
 }
 
 impl Type {
-    /// True if its values are whole numbers that stand for each other, of any width.
+    /// True if its values are whole numbers, which compare with those of any width.
     pub(crate) const fn is_whole(self) -> bool {
         matches!(
             self,
@@ -91,7 +91,7 @@ impl Type {
         }
     }
 
-    /// To what a value is aligned in the row's fixed part.
+    /// The alignment of a value in the row's fixed part.
     #[inline]
     pub const fn align(self) -> usize {
         match self {
@@ -102,7 +102,7 @@ impl Type {
         }
     }
 
-    /// Whether values have any length, and stand outside the fixed part where they are long.
+    /// Returns true if values have any length; long ones are stored outside the fixed part.
     #[inline]
     pub const fn is_variable(self) -> bool {
         matches!(self, Type::Text | Type::Bytes)
@@ -169,7 +169,7 @@ pub struct UnknownType {
 impl FromStr for Type {
     type Err = UnknownType;
 
-    /// Reads what [`fmt::Display`] prints, but for plain data, whose inside only a program's own type says.
+    /// Reads the output of [`fmt::Display`], but for plain data, whose content only a program's own type knows.
     fn from_str(text: &str) -> Result<Type, UnknownType> {
         Ok(match text {
             "bool" => Type::Bool,

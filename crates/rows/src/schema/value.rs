@@ -1,25 +1,25 @@
-//! Values of columns: [`Value`] owns what it says, [`ValueRef`] borrows it from a row.
+//! Values of columns: [`Value`] owns its content, [`ValueRef`] borrows it from a row.
 
 /// A value of a column, or none.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub enum Value {
-    /// None.
+    /// Null.
     #[default]
     Null,
-    /// Of a `bool`.
+    /// A value of a `bool`.
     Bool(bool),
-    /// Of integers up to 64 bits, and of `i128`.
+    /// A value of integers up to 64 bits, and of `i128`.
     Int(i128),
-    /// Of a `u128`.
+    /// A value of a `u128`.
     U128(u128),
-    /// Of `f32` and `f64`.
+    /// A value of `f32` and `f64`.
     Float(f64),
-    /// Of a decimal: units of `10^-scale`.
+    /// A value of a decimal: units of `10^-scale`.
     Decimal(i128, u8),
-    /// Of a text.
+    /// A value of a text.
     Text(String),
-    /// Of bytes, and of plain data.
+    /// A value of bytes, and of plain data.
     Bytes(Vec<u8>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -31,26 +31,26 @@ pub enum Value {
     Uuid([u8; 16]),
 }
 
-/// As [`Value`], with text and bytes borrowed.
+/// A [`Value`] with text and bytes borrowed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub enum ValueRef<'a> {
-    /// None.
+    /// Null.
     #[default]
     Null,
-    /// Of a `bool`.
+    /// A value of a `bool`.
     Bool(bool),
-    /// Of integers up to 64 bits, and of `i128`.
+    /// A value of integers up to 64 bits, and of `i128`.
     Int(i128),
-    /// Of a `u128`.
+    /// A value of a `u128`.
     U128(u128),
-    /// Of `f32` and `f64`.
+    /// A value of `f32` and `f64`.
     Float(f64),
-    /// Of a decimal: units of `10^-scale`.
+    /// A value of a decimal: units of `10^-scale`.
     Decimal(i128, u8),
-    /// Of a text.
+    /// A value of a text.
     Text(&'a str),
-    /// Of bytes, and of plain data.
+    /// A value of bytes, and of plain data.
     Bytes(&'a [u8]),
     /// Days since 1970-01-01.
     Date(i32),

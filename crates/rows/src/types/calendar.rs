@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const SECOND: i64 = 1_000_000;
 
 impl Date {
-    /// The day of a year, a month (1 to 12) and a day of the month: `None` if there is none.
+    /// The day of a year, a month (1 to 12) and a day of the month: `None` if there is no such day.
     ///
     /// ```
     /// use sardonyx_rows::types::Date;
@@ -47,12 +47,12 @@ impl Date {
         i32::try_from(moved).ok().map(Date)
     }
 
-    /// How many days later this is than another day; negative if it is earlier.
+    /// The number of days from another day to this; negative if this is earlier.
     pub fn days_since(self, other: Date) -> i64 {
         i64::from(self.0) - i64::from(other.0)
     }
 
-    /// This day at a time, UTC: `None` beyond the timestamps that there are.
+    /// This day at a time, UTC: `None` if it is outside the range of timestamps.
     pub fn at(self, time: Time) -> Option<Timestamp> {
         let midnight = i64::from(self.0).checked_mul(DAY)?;
         midnight.checked_add(time.0).map(Timestamp)
@@ -60,7 +60,7 @@ impl Date {
 }
 
 impl Time {
-    /// The time of hours (0 to 23), minutes, seconds (0 to 59) and microseconds: `None` if there is none.
+    /// The time of hours (0 to 23), minutes, seconds (0 to 59) and microseconds: `None` if there is no such time.
     pub fn new(hours: u32, minutes: u32, seconds: u32, micros: u32) -> Option<Self> {
         if hours > 23 || minutes > 59 || seconds > 59 || micros > 999_999 {
             return None;
@@ -69,7 +69,7 @@ impl Time {
         Some(Time(whole + i64::from(micros)))
     }
 
-    /// The hours, minutes, seconds and microseconds: `None` if the microseconds are none of a day.
+    /// The hours, minutes, seconds and microseconds: `None` if the microseconds exceed a day.
     pub fn parts(self) -> Option<(u32, u32, u32, u32)> {
         if !(0..DAY).contains(&self.0) {
             return None;
@@ -80,7 +80,7 @@ impl Time {
 }
 
 impl Timestamp {
-    /// What the system's clock says. Times beyond 290,000 years are the first or last that there is.
+    /// The time of the system's clock. Times beyond 290,000 years become the first or the last timestamp.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -118,7 +118,7 @@ impl Timestamp {
         self.0.checked_sub(micros).map(Timestamp)
     }
 
-    /// How many microseconds later this is than another point in time; negative if it is earlier.
+    /// The number of microseconds from another point in time to this; negative if this is earlier.
     pub fn micros_since(self, other: Timestamp) -> Option<i64> {
         self.0.checked_sub(other.0)
     }
@@ -135,7 +135,7 @@ impl From<SystemTime> for Timestamp {
 }
 
 impl From<Timestamp> for SystemTime {
-    /// The same point in time. Linux' clocks have all that a timestamp can say.
+    /// The same point in time. Linux' clocks have the range of a timestamp.
     fn from(time: Timestamp) -> Self {
         let span = Duration::from_micros(time.0.unsigned_abs());
         match time.0 < 0 {

@@ -10,8 +10,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A decimal number: units of `10^-SCALE`, such as cents for a scale of 2. A scale is at most 38.
 ///
-/// Sums are exact; products and quotients are rounded to the scale, halves away from zero. What has more units than an `i128`
-/// is `None`.
+/// Sums are exact; products and quotients are rounded to the scale, halves away from zero. A result of more units than
+/// an `i128` is `None`.
 ///
 /// ```
 /// use sardonyx_rows::types::Decimal;
@@ -39,7 +39,7 @@ impl<const SCALE: u8> Decimal<SCALE> {
         Decimal([(bits as u64).to_le(), ((bits >> 64) as u64).to_le()])
     }
 
-    /// How many units.
+    /// The number of units.
     pub const fn units(self) -> i128 {
         let [low, high] = self.0;
         (u64::from_le(high) as u128 as i128) << 64 | u64::from_le(low) as i128
@@ -175,7 +175,7 @@ mod tests {
             prop_assert_eq!(number.to_string().parse(), Ok(number));
         }
 
-        /// Within 64 bits, arithmetic of 128 bits is exact, and says what products and quotients are.
+        /// Within 64 bits, arithmetic of 128 bits is exact: it gives the expected products and quotients.
         #[test]
         fn products_and_quotients_are_rounded(a: i64, b: i64) {
             let (x, y) = (Decimal::<3>::from_units(a.into()), Decimal::<2>::from_units(b.into()));

@@ -1,5 +1,5 @@
-//! Plain types for fields of records that are no numbers: dates, times, decimals, UUIDs. They stand in a record as
-//! the columns of their types do, so every program reads them as what they are.
+//! Plain types for fields of records that are no numbers: dates, times, decimals, UUIDs. They have the layout of their
+//! types' columns, so every program reads them with their meaning.
 //!
 //! Each is printed and read (`Display`, `FromStr`) in the form of [`value_text`](crate::value_text). Arithmetic is checked:
 //! a result that the type cannot hold is `None`, never another value. Dates and times convert to those of the crate `jiff`

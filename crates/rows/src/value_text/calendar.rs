@@ -55,7 +55,7 @@ pub(crate) fn write_date(f: &mut fmt::Formatter<'_>, days: i64) -> fmt::Result {
     }
 }
 
-/// Writes microseconds since midnight. What is no time of a day has a sign, or more than 23 hours.
+/// Writes microseconds since midnight. A value that is no time of a day has a sign, or more than 23 hours.
 pub(crate) fn write_time(f: &mut fmt::Formatter<'_>, time: i64) -> fmt::Result {
     let sign = if time < 0 { "-" } else { "" };
     let time = time.unsigned_abs();
@@ -123,7 +123,7 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
     i64::try_from(universal).ok()
 }
 
-/// So many digits, and what follows.
+/// Reads so many digits; returns their number and the rest.
 fn digits(text: &[u8], count: usize) -> Option<(i64, &[u8])> {
     let (number, rest) = text.split_at_checked(count)?;
     let mut value = 0;

@@ -1,4 +1,4 @@
-//! Values as text, in one form for all who print or read them: conditions, the command's tables, CSV.
+//! Values as text, in one form for all readers and writers: conditions, the command's tables, CSV.
 //!
 //! | type | text |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | date, time, timestamp | `2026-01-31`, `23:59:59.000001`, `2026-01-31T23:59:59Z` |
 //! | UUID | `67e55044-10b1-426f-9247-bb680e5fe0c8` |
 //!
-//! What [`ValueRef`] prints, [`parse_value`] reads as the same value of the column's type. A null has no
-//! text of its own: it prints as nothing, and the format around it says how it is told from an empty text.
+//! [`parse_value`] reads the output of [`ValueRef`] as the same value of the column's type. A null has no text of its
+//! own: it prints as nothing, and the format around it distinguishes it from an empty text.
 
 mod calendar;
 
@@ -22,13 +22,13 @@ pub(crate) use calendar::{parse_date, parse_time, parse_timestamp};
 use crate::schema::{Type, VALUE_BYTES_MAX, Value, ValueRef};
 use std::fmt;
 
-/// Why a text is no value of a type.
+/// The reason why a text is no value of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not a value of type {kind}: {reason}")]
 pub struct ValueTextError {
     /// The type.
     pub kind: Type,
-    /// What is wrong.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl ValueTextError {
 /// Reads a value of a type.
 ///
 /// # Errors
-/// [`ValueTextError`] if the text is none, or is out of the type's range.
+/// [`ValueTextError`] if the text is no value of the type, or is out of its range.
 pub fn parse_value(text: &str, kind: Type) -> Result<Value, ValueTextError> {
     let wrong = |reason| ValueTextError { kind, reason };
     let integer = || signed(text).ok_or(wrong("an integer is expected"));
@@ -174,7 +174,7 @@ fn write_decimal(f: &mut fmt::Formatter<'_>, units: i128, scale: u8) -> fmt::Res
             (Ok(whole), Ok(fraction)) => write!(f, "{sign}{whole}.{fraction:0width$}"),
             _ => write!(f, "{sign}{whole}.{fraction:0width$}"),
         },
-        // Beyond the digits that a decimal can have: all of them stand behind the point.
+        // Beyond the digits that a decimal can have: all of them are behind the point.
         None => write!(f, "{sign}0.{units:0width$}"),
     }
 }
@@ -203,7 +203,7 @@ pub(crate) fn parse_decimal(text: &str) -> Option<(i128, u8)> {
 /// Units of one scale as units of another.
 ///
 /// # Errors
-/// What is wrong if they cannot be: digits would be lost, or there are too many.
+/// The reason, if they cannot be: digits would be lost, or there are too many.
 pub fn rescale(units: i128, from: u8, to: u8) -> Result<i128, &'static str> {
     if from == to {
         return Ok(units);
@@ -246,7 +246,7 @@ fn write_hexadecimal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// The bytes that pairs of hexadecimal digits say.
+/// The bytes of pairs of hexadecimal digits.
 pub(crate) fn parse_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);

@@ -1,7 +1,7 @@
-//! Replacing a value by another in cells, over what a store of pages does with one cell.
+//! Replacing a value by another in cells, over a store's operations on one cell.
 //!
-//! Cells that fit are used again, and of them only what differs is written. [`Replacement::of`] changes nothing: a store
-//! that has to make room looks at it first.
+//! Cells that fit are used again, and only their differing bytes are written. [`Replacement::of`] changes nothing: a
+//! store that has to make room calls it first.
 //!
 //! Invariant: every cell that a reference leads to is occupied, and a cell that no reference leads to any more is freed.
 
@@ -19,7 +19,7 @@ pub struct Cell {
 
 /// Pages of a table that have cells.
 pub trait CellStore {
-    /// Why it cannot go on.
+    /// The store's error.
     type Error;
 
     /// The size class of the page that a cell of a value is in.
@@ -37,7 +37,7 @@ pub trait CellStore {
     /// Takes a free cell of a class.
     ///
     /// # Errors
-    /// That there are no more pages.
+    /// There are no more pages.
     fn take_cell(&mut self, class: u8) -> Result<Address, Self::Error>;
 
     /// Frees a cell.
@@ -52,17 +52,17 @@ pub trait CellStore {
     /// That the page cannot be changed.
     fn write_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), Self::Error>;
 
-    /// Has a cell begin with these bytes, of which some may be there: only what differs is written.
+    /// Has a cell begin with these bytes, of which some may be there already: only the differing ones are written.
     ///
     /// # Errors
-    /// That the page cannot be changed.
+    /// The page cannot be changed.
     fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), Self::Error>;
 }
 
 /// A value that is to take the place of another one.
 #[derive(Clone, Debug)]
 pub struct Replacement {
-    /// Of the other one.
+    /// The cells of the former value.
     cells: Vec<Cell>,
     /// So many of them, the first ones, are used again.
     kept: usize,
@@ -71,7 +71,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Of the value of a reference, [`Reference::default`] if there is none, by this one.
+    /// The replacement of the value of a reference, [`Reference::default`] if there is none, by this one.
     ///
     /// # Errors
     /// The errors of reading the cells.

@@ -1,14 +1,13 @@
-//! The size classes of cells, and which cells a value gets.
+//! The size classes of cells, and the choice of cells for a value.
 //!
-//! A cell of a class is at most a third larger than one of the class below it (half as large again from 16
-//! to 24 bytes), and the classes are those that divide a page well. A value longer than half a page is cut
-//! in two where that takes less than a page of its own; one longer than a page is cut into full pages and a
-//! rest.
+//! A cell of a class is at most a third larger than one of the class below it; from 16 to 24 bytes it is half as large
+//! again. The classes are those that divide a page well. A value longer than half a page is cut in two if that takes
+//! less than a page of its own. One longer than a page is cut into full pages and a rest.
 
 use super::NEXT_BYTES;
 use crate::layout::PageLayout;
 
-/// How many size classes there are.
+/// The number of size classes.
 pub const CLASSES: usize = CELL_BYTES.len();
 
 /// The classes' cells, in bytes. They are on disk: never changed, only ever added to at the end.

@@ -1,4 +1,4 @@
-//! Following, a step at a time: a look at the log, and what it finds applied to the tables.
+//! Following, a step at a time: a look at the log, and its new groups applied to the tables.
 //!
 //! Invariant: readers take a snapshot of the state at the end of a group, and later groups come later. If the
 //! log was freed before it was read, another state is made beside this one and put in its place when it is whole.
@@ -19,7 +19,7 @@ use sardonyx_table::{FollowError, FollowedSpace, SpaceSnapshot, View};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Why following ended.
+/// The reason why following ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -70,7 +70,7 @@ pub(crate) struct State {
     space: FollowedSpace,
     /// All groups before this one are in it.
     pub group: u64,
-    /// When the last look began that found nothing that is not in it; `None` if the newest end was never known.
+    /// The beginning of the last look that found nothing new; `None` if the newest end was never known.
     pub current: Option<Moment>,
     pub failed: Option<Arc<Failure>>,
     pub closed: bool,
@@ -225,7 +225,7 @@ impl Following {
         Ok(has_news)
     }
 
-    /// Reads the database anew, beside what readers see, and puts it in its place.
+    /// Reads the database anew, beside the readers' state, and replaces that.
     fn begin_anew(&mut self, state: &Mutex<State>, changed: &Condvar) -> Result<bool, Failure> {
         let began = Moment::now();
         let is_closed = || state.lock().closed;

@@ -10,10 +10,10 @@ pub struct Followed {
     pub next_entry: u64,
     /// Transactions that are here.
     pub transactions: u64,
-    /// When the last entry was made, in microseconds since 1970, UTC.
+    /// The creation time of the last entry, in microseconds since 1970, UTC.
     pub time: u64,
-    /// The number of times that this host began to follow. Each time it may cut off what another host went on without: then
-    /// readers of the directory have to read it anew.
+    /// The number of times that this host began to follow. Each time it may cut off log that another host continued
+    /// without: then readers of the directory have to read it anew.
     pub begun: u64,
     /// The last moment at which the store had nothing more. `None`: there was none yet.
     pub caught_up: Option<CaughtUp>,

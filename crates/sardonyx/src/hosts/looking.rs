@@ -1,4 +1,4 @@
-//! The times at which hosts look at the register that says which of them serves.
+//! The times at which hosts look at the register that names the serving host.
 //!
 //! A look in full follows the log, too, and asks an object store for several answers, so it comes seldom. A store that is
 //! near ([`RemoteStore::is_near`](sardonyx_storage::remote_log::store::RemoteStore::is_near)) reads a register at once and
@@ -36,7 +36,7 @@ pub(super) fn between_looks(wait: Duration, soon: bool) -> Duration {
 /// The times between looks at the register alone: short ones as long as a store that is near answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// If the store is near.
+    /// The interval, if the store is near.
     near: Option<Duration>,
     far: Duration,
     /// The last request had an answer.
@@ -44,7 +44,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a host that counts as failed after this wait.
+    /// The pace of a host that counts as failed after this wait.
     pub fn new(remote: &RemoteLog, wait: Duration) -> Pace {
         let [least, most] = BETWEEN_LOOKS_NEAR;
         let is_near = remote.store.is_near();
@@ -60,19 +60,19 @@ impl Pace {
         self.answers = has_answered;
     }
 
-    /// If the store is near, and answers.
+    /// The interval, if the store is near, and answers.
     fn near(&self) -> Option<Duration> {
         self.near.filter(|_| self.answers)
     }
 
-    /// Of a host that serves, which does nothing else with the register.
+    /// The pace of a serving host, which does nothing else with the register.
     pub fn of_serving(&self) -> Duration {
         self.near().unwrap_or(self.far)
     }
 }
 
 impl Host {
-    /// Waits until this moment, until this host is to stop, or until the register of a store that is near says something new.
+    /// Waits until this moment, until this host is to stop, or until the register of a near store changes.
     pub(super) fn wait(&mut self, until: Instant, stop: &StopHost) {
         while let Some(near) = self.pace.near() {
             stop.wait(until.min(Instant::now() + near));

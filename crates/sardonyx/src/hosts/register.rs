@@ -1,4 +1,4 @@
-//! The register that says which host serves: read, replaced, and asked for a hand-over.
+//! The register that names the serving host: read, replaced, and asked for a hand-over.
 
 use super::{ANY_OTHER, HostError, RemoteLog};
 use crate::Error;
@@ -60,7 +60,7 @@ pub(super) fn put(
     clear(swapped, silent)
 }
 
-/// Replaces the register by what is made of it, if anything is, for as long as the store is asked.
+/// Replaces the register by the result of a function, if there is one, for as long as the store is asked.
 pub(super) fn replace(
     remote: &RemoteLog,
     mut made_of: impl FnMut(Option<&StoredRegister>) -> Result<Option<Replacement>, Error>,
@@ -97,7 +97,7 @@ pub fn primary(remote: &RemoteLog) -> Result<Option<Primary>, Error> {
     Ok(Primary::decode(identity, stored.as_ref())?)
 }
 
-/// Of the database in a store.
+/// The identity of the database in a store.
 fn stored_identity(remote: &RemoteLog) -> Result<u64, Error> {
     let place = || remote.store.place();
     let manifest = stored_manifest(remote)?;

@@ -39,14 +39,14 @@ pub enum TermState {
     Over,
 }
 
-/// The lease of a host, for those who answer its clients: a cheap question.
+/// The lease of a host, for threads that answer its clients: a cheap check.
 #[derive(Clone, Debug)]
 pub struct TermLease(Arc<Lease>);
 
 #[derive(Debug)]
 struct Lease {
     began: Instant,
-    /// In nanoseconds since then; 0: there is none.
+    /// In nanoseconds since then; 0: no lease.
     until: AtomicU64,
 }
 
@@ -168,7 +168,7 @@ impl Term {
             // If it panicked, the term was over.
             let _ = thread.join();
         }
-        // The directory is free, if it was not opened, although somebody may have the options.
+        // The directory is free, if it was not opened, although the options may still be held.
         if let Some(kept) = &self.options.storage.kept {
             kept.let_go();
         }
@@ -193,7 +193,7 @@ impl Drop for EndsWithPanic<'_> {
     }
 }
 
-/// Says that there is a lease again, if it was said that there was none.
+/// Logs that there is a lease again, if its loss was logged.
 fn lease_is_there(lost: &mut Seldom) {
     if lost.end() {
         events::warn!("this host has its lease again, and serves");
@@ -222,7 +222,7 @@ impl Shared {
             pace.asked(matches!(done, Ok(true)));
             match done {
                 Ok(_) => {}
-                // As long as there is a lease what is damaged may be whole the next time.
+                // While there is a lease, a damaged entry may be whole the next time.
                 Err(error) if doubts > DOUBTS_MAX && !self.has_lease() => {
                     self.give_up();
                     events::error!(%error, "the register stays damaged: this host's term is over");
@@ -251,7 +251,7 @@ impl Shared {
         self.lease.set(None);
     }
 
-    /// Says that the lease has run out, and that there is one again.
+    /// Logs the end of the lease, and its return.
     fn tell_of_lease(&self, lost: &mut Seldom) {
         let (now, until) = (now(), self.record.lock().lease_until());
         match until {
@@ -309,7 +309,7 @@ impl Shared {
         Ok(swapped.is_some())
     }
 
-    /// Says that the term has ended, unless another host has the register.
+    /// Records the end of the term, unless another host has the register.
     fn release(&self, to_others: bool) -> Result<(), Error> {
         self.lease.set(None);
         replace(&self.remote, |stored| {

@@ -32,7 +32,7 @@ use crate::{Error, Record, Table};
 /// let visit = shop.begin(); // and thinks
 /// visit.call(&Add::to(stock, -3))?;
 /// visit.call(&customers.update(1, |customer| customer.bought += 3))?;
-/// let report = shop.snapshot()?; // waits for nobody
+/// let report = shop.snapshot()?; // waits for no transaction
 /// assert_eq!(report.call(&Get(stock))?, 10);
 /// let bought = report.records(customers).map(|customer| Ok(customer?.bought));
 /// assert_eq!(bought.sum::<Result<u64, sardonyx::Error>>()?, 0);

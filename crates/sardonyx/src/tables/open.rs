@@ -18,10 +18,10 @@ pub(crate) const OPEN_TRANSACTIONS_MAX: [usize; 2] = [10_000, 1 << 30];
 
 /// A transaction that a program begins and ends by hand: [`Tables::begin`].
 ///
-/// It has the verbs of a [`Transaction`] on records and rows ([`OpenRows`]), and sees the state of its begin and its own
-/// changes. It holds no stage, no thread and no lock, so other transactions continue, however long it lives. It can wait
-/// for a user or another service, be kept in a struct, be used by one thread after another, and be held across an
-/// `.await`.
+/// It has the verbs of a [`Transaction`] on records and rows ([`OpenRows`]), and sees the state of its begin and its
+/// own changes. It holds no stage, no thread and no lock, so other transactions continue, however long it lives. It
+/// can wait for a user or another service, be kept in a struct, and be held across an `.await`. One thread after
+/// another can use it.
 ///
 /// At its commit, the serial stage compares its reads with the current state, by values. These are rows by their keys,
 /// missing rows, ranges of indexes with their whole content, and the reads of constraints. If nothing differs, its
@@ -284,7 +284,7 @@ impl Tables {
     /// the closure beside the transaction may happen several times.
     ///
     /// # Errors
-    /// The error that the closure returned, after everything it did was undone; those of [`Tables::run`], except a
+    /// The error that the closure returned, after everything it did was undone; the errors of [`Tables::run`], except a
     /// conflict.
     ///
     /// # Panics

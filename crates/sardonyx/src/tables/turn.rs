@@ -105,7 +105,7 @@ impl Tables {
 }
 
 impl Turn<'_> {
-    /// The tables as they are now.
+    /// The present tables.
     pub fn view(&self) -> View<'_> {
         self.turn.space().view()
     }

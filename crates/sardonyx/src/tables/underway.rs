@@ -108,7 +108,7 @@ impl Tables {
             if let Some(committed) = self.underway.committed() {
                 return Ok(Reached::Committed(committed));
             }
-            // A state that was ended for want of memory is none: its transaction is waited for.
+            // A state that was ended for want of memory does not count: its transaction is waited for.
             let elsewhere = match self.has_long() {
                 true => None,
                 false => Some(&self.underway.is_there),
@@ -141,7 +141,7 @@ impl Tables {
         }
     }
 
-    /// The version of the catalogue, and of all else by which programs plan what they run.
+    /// The version of the catalogue, and of all else by which programs plan their statements.
     #[inline]
     pub fn catalogue_version(&self) -> u64 {
         self.underway.version.load(Ordering::Acquire)

@@ -1,11 +1,10 @@
-//! Abuse of the face, drawn from a seed: transactions that fail, panic, fork or call the database that
-//! runs them; tickets out of order, forgotten, and waited for after the end; procedures that refuse;
-//! threads; extremes for options; children that try everything. In all shapes. Whatever was done, at
-//! the end everything acknowledged is there, whole, and nothing that was refused or a child's.
+//! Abuse of the face, drawn from a seed: transactions that fail, panic, fork or call the database that runs them;
+//! tickets out of order, forgotten, and waited for after the end; procedures that refuse; threads; extremes for
+//! options; children that try everything. In all shapes. At the end everything acknowledged is there, whole, and
+//! nothing that was refused or a child's.
 //!
-//! Each sequence is a process of its own, with an outside witness of what it was told; one that does not
-//! end in time hangs, and that is a failure. `SARDONYX_ABUSE_SEEDS=from..to` runs others than the few
-//! that are always run.
+//! Each sequence is a process of its own, with an outside witness of its results; one that does not end in time hangs,
+//! and that is a failure. `SARDONYX_ABUSE_SEEDS=from..to` runs others than the few that are always run.
 
 mod children;
 mod others;
@@ -38,7 +37,7 @@ const SEEDS: Range<u64> = 0..12;
 const STEPS_MAX: u64 = 60;
 /// A sequence that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Where the ids of children begin.
+/// The first of the children's ids.
 const OF_CHILDREN: u64 = 1 << 40;
 /// An id that a procedure refuses, fails at, and panics at, by its remainder.
 const REMAINDER: u64 = 16;
@@ -161,7 +160,7 @@ impl<'a> Abuse<'a> {
         }
     }
 
-    /// What became of a transaction that succeeded if its caller is told so.
+    /// Notes the result of a transaction: it succeeded if its caller got success.
     fn told<E>(&self, id: u64, outcome: Result<(), E>)
     where
         E: std::fmt::Debug,
@@ -231,7 +230,7 @@ impl<'a> Abuse<'a> {
             nested(database.table::<Item>().map(drop));
             nested(database.journal::<Note>().map(drop));
             database.statistics();
-            // Whether it runs after all is not said, but waiting for it here is refused.
+            // It may run after all or not, but waiting for it here is refused.
             let _ = database.call(&self.procedure, self.witness.begins());
             let waited = database
                 .transaction()
@@ -326,8 +325,8 @@ impl<'a> Abuse<'a> {
             }
             1 => drop(opened),
             _ => {
-                // The last handle goes on a thread of the engine's, in the middle of a transaction. It is
-                // closed when whoever opens it next is let in.
+                // The last handle is dropped on a thread of the engine's, in the middle of a transaction. The database
+                // is closed when the next opening is admitted.
                 let last = opened.clone();
                 drop(opened.database.transaction().errors().submit(move |_| {
                     drop(last);
@@ -361,7 +360,7 @@ fn sequence() {
     Abuse::new(seed.parse().unwrap(), Path::new(directory)).run();
 }
 
-/// Runs a sequence; says what is wrong, if anything is.
+/// Runs a sequence; returns its fault, if there is one.
 fn judge(seed: u64) -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())

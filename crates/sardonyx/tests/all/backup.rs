@@ -1,5 +1,5 @@
-//! A backup is a database of its own that holds one commit, journals included, taken while transactions go
-//! on, in every shape; where it cannot be whole, nothing is there.
+//! A backup is a database of its own that holds one commit, journals included, taken while transactions go on, in
+//! every shape. If it cannot be whole, no backup exists.
 
 use crate::common::{Item, Note, Opened, in_every_shape, options};
 use sardonyx::{Error, Shape, Tables};
@@ -16,7 +16,7 @@ fn rows(database: &Tables, notes: sardonyx::Journal<Note>) -> Vec<(u64, u64)> {
     rows
 }
 
-/// What there is in a directory.
+/// The names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("lists");
     let names = entries.map(|entry| entry.expect("lists").file_name().into_string());
@@ -53,7 +53,7 @@ fn a_backup_holds_one_commit_while_transactions_go_on() {
         let identities = [&opened, &copy].map(|one| one.database.engine().manifest().identity);
         assert_ne!(identities[0], identities[1]);
         assert_eq!(copy.database.recovery().transactions, 0);
-        // The journal tells which commits are in it; the records must be of exactly these.
+        // The journal shows which commits are in it; the records must be of exactly these.
         let notes = rows(&copy.database, copy.notes);
         let mut expected: Vec<u64> = vec![0; 100];
         for (n, (account, amount)) in notes.iter().enumerate() {

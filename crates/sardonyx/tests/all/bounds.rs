@@ -1,5 +1,5 @@
-//! At the bounds (I10): of memory, of the log, of the queues and of the log's readers. What cannot
-//! be had is refused with a typed error or waited for, nothing is lost, and work goes on afterwards.
+//! The bounds (I10): of memory, of the log, of the queues and of the log's readers. Beyond them a call is refused with
+//! a typed error or waits, nothing is lost, and work goes on afterwards.
 
 use crate::common;
 use crate::common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
@@ -147,7 +147,7 @@ fn i10_readers_of_a_journal_beside_a_writer_at_the_logs_bound() {
                 }
                 stop.store(true, Ordering::SeqCst);
             });
-            // The writer meets the bound meanwhile, and what is read is freed under the reader.
+            // The writer meets the bound meanwhile, and the log is freed under the reader.
             while !stop.load(Ordering::SeqCst) {
                 let mut rows = 0;
                 let read = opened.database.journal_rows(opened.notes, |_| {
@@ -217,7 +217,7 @@ fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
                     })
                 })
                 .collect();
-            // Nobody is told anything, however long it takes.
+            // No writer gets a result, however long it takes.
             for _ in 0..1000 {
                 std::thread::yield_now();
                 assert!(writers.iter().all(|writer| !writer.is_finished()));

@@ -1,5 +1,5 @@
-//! The changes of tables, as they are kept and read: what is replayed of them is the table, whatever became of the
-//! transactions, the table and the process.
+//! The changes of tables, kept and read: replayed they give the table, after any transactions and changes of the table
+//! and the process.
 
 use crate::common::{Item, SEGMENT_BYTES, VALUE, in_every_shape, options};
 use sardonyx::changes::{Change, ChangeKind};
@@ -187,7 +187,7 @@ fn changes_are_told_by_the_names_and_columns_that_the_table_had_then() {
     tables
         .run(|tx| tx.drop_column("clients", "remark"))
         .unwrap();
-    // The row is rewritten, and is what it was.
+    // The row is rewritten unchanged.
     tables
         .run(|tx| {
             tx.add_column("clients", "parts", Type::U32, false, 1u32.into())?;
@@ -244,15 +244,15 @@ fn changes_are_told_by_the_names_and_columns_that_the_table_had_then() {
     assert_eq!(changes(&tables).len(), expected.len());
 }
 
-/// A bank of customers, and what is known of it.
+/// A bank of customers, and its expected content.
 struct World {
     random: Random,
     disk: SimulatedDisk,
     tables: Option<Tables>,
     customers: Table<Customer>,
-    /// What is there.
+    /// The current rows.
     rows: BTreeMap<u64, Customer>,
-    /// What was read so far, and where to go on.
+    /// The rows replayed so far, and the position to go on from.
     replayed: BTreeMap<u64, Customer>,
     next: JournalPosition,
     columns: usize,
@@ -264,7 +264,7 @@ fn small() -> sardonyx::Options {
     options(Shape::Threadless).log_bytes_max(4 * SEGMENT_BYTES)
 }
 
-/// Replays changes, each of which must be of the row that is there.
+/// Replays changes, each of which must be of the present row.
 fn replay(rows: &mut BTreeMap<u64, Customer>, changes: &[Change]) {
     for change in changes {
         let before = change.before().unwrap().map(|row| of_row(&row));
@@ -421,7 +421,7 @@ fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
             let Some(first) = kept.first().map(Change::position) else {
                 continue;
             };
-            // Rows of which nothing is kept from before are what their oldest change says.
+            // Rows without an older change have the content that their oldest change shows.
             let mut rows = BTreeMap::new();
             for change in &kept {
                 let before = change.before().unwrap().map(|row| of_row(&row));
@@ -433,7 +433,7 @@ fn the_oldest_changes_that_are_kept_are_those_that_can_be_read() {
             for (id, row) in rows {
                 assert_eq!(world.rows.get(&id), row.as_ref(), "seed {seed}");
             }
-            // What is older is not kept: that is an error for who names a position there.
+            // Older changes are not kept: a position among them is an error.
             let older = JournalPosition { group: 1, row: 0 };
             if let Err(error) = tables
                 .changes(older..)

@@ -35,7 +35,7 @@ fn i3_the_database_grows_while_checkpoints_run() {
                     for id in first..first + 60 {
                         tx.insert(items, &Item::new(id, id))?;
                     }
-                    // And changes of what the running checkpoint has written, or has not.
+                    // And changes of pages that the running checkpoint has written, or has not.
                     tx.update(items, first / 2, |item| item.value += 1)?;
                     Ok::<_, Error>(())
                 });
@@ -95,7 +95,7 @@ fn a_program_that_writes_a_little_and_closes_leaves_little_to_redo_to_the_next()
             let opened = Opened::on(&disk, options()).expect("opens");
             let recovery = opened.database.recovery();
             let redone = recovery.redo_end.lsn.0 - recovery.redo_start.lsn.0;
-            // Three lives write more than that: what a close leaves, the next one adds to.
+            // Three lives write more than that: a close leaves log, and the next one adds to it.
             assert!(redone < MUCH_BYTES, "{shape:?}, life {life}: {redone}");
             for n in 0..4 {
                 opened.put(life * 4 + n, n).expect("durable");

@@ -1,12 +1,12 @@
-//! Fields as columns: what `record!` says of a struct, compared with the database whenever its table is opened, and
-//! taken into a database of version 0.1 that has none.
+//! Fields as columns: the columns that `record!` declares for a struct. They are compared with the database whenever
+//! its table is opened, and taken into a database of version 0.1 that has none.
 
 use sardonyx::schema::{Type, Value};
 use sardonyx::types::{Date, Decimal, Timestamp, Uuid};
 use sardonyx::{Error, Journal, Record, Tables, plain, record};
 
 plain! {
-    /// Where something is.
+    /// The place of something.
     pub struct Place {
         /// East.
         pub x: i32,
@@ -143,7 +143,7 @@ fn another_struct_of_the_same_name_is_refused_with_both_sides() {
         error.to_string()
     }
     let text = refused::<Float>(&database);
-    let said = "table \"accounts\" is not what the program says: \n\
+    let said = "table \"accounts\" differs from the program's declaration: \n\
                 \x20 column   in the database       in the program\n\
                 \x20 id       u64 at 0              u64 at 0\n\
                 * balance  i64 at 8              f64 at 8\n\

@@ -1,5 +1,5 @@
-//! Compaction: the same rows, indexes and references, journals and shapes, in as few pages and bytes as a fresh database
-//! has; whatever was changed before; and the same after a crash at any step of it.
+//! Compaction: the same rows, indexes and references, journals and shapes, in as few pages and bytes as a fresh
+//! database has, after any earlier changes; and the same after a crash at any step of it.
 
 use crate::common::Note;
 use crate::shape_changes::cases::{CASES, base, more_orders};
@@ -71,7 +71,7 @@ fn note(database: &Tables, amount: u64) {
     noted.expect("appended");
 }
 
-/// Every kind of change of shape before it: the tables are the same, and so is what is done with them later.
+/// Every kind of change of shape before it: the tables are the same, and so are their later changes.
 #[test]
 fn whatever_was_changed_before_the_tables_are_the_same() {
     let base = base();
@@ -120,7 +120,7 @@ fn whatever_was_changed_before_the_tables_are_the_same() {
     assert_eq!(smaller as usize, CASES.len());
 }
 
-/// A crash at every step of a compaction, and at every step of what comes after it.
+/// A crash at every step of a compaction, and at every step behind it.
 #[test]
 fn a_crash_at_any_step_leaves_the_same_rows() {
     let disk = base();
@@ -132,7 +132,7 @@ fn a_crash_at_any_step_leaves_the_same_rows() {
     note(&database, 7);
     database.run(more_orders).expect("changed");
     let before = contents(&database);
-    // Not closed: what is redone is compacted, too.
+    // Not closed: the redone part is compacted, too.
     let mut seeds = disk.restart(Faults::default());
     drop(database);
     let database = open(seeds.restart(Faults::default())).expect("opens");
@@ -170,7 +170,7 @@ fn a_crash_at_any_step_leaves_the_same_rows() {
         };
         assert!(is_right, "step {step}: {outcome:?}");
         assert_eq!(notes(&database), [7], "step {step}");
-        // What neither is nor becomes the database's is gone.
+        // Files that are not, and will not be, the database's were removed.
         let files = disk.files();
         let stripes = files.iter().filter(|name| name.contains("stripe-"));
         assert_eq!(stripes.count(), 1, "step {step}: {files:?}");
@@ -193,7 +193,7 @@ fn a_crash_at_any_step_leaves_the_same_rows() {
     assert!(as_it_was > 20 && compacted > 10, "{as_it_was} {compacted}");
 }
 
-/// No log of before is applied to the new pages, whatever is lost of the new backup.
+/// No earlier log is applied to the new pages, at any loss of the new backup.
 #[test]
 fn damage_of_the_new_backup_is_found_and_not_made_good_by_older_log() {
     let disk = base();
@@ -439,7 +439,7 @@ fn a_database_whose_log_is_in_a_store_is_refused_by_its_own_error() {
     let store = RemoteLog::new(std::sync::Arc::new(MemoryStore::new()));
     let with = Options::new().memory_bytes_max(64 << 20).store(store);
     with.clone().open_tables(&path).unwrap().close().unwrap();
-    // With the store, and as who forgets it.
+    // With the store, and by a program without it.
     for options in [with.clone(), Options::new().memory_bytes_max(64 << 20)] {
         let error = options.compact(&path).unwrap_err();
         assert!(matches!(error, Error::Refused(_)), "{error}");

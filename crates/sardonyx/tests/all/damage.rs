@@ -1,10 +1,10 @@
-//! Damaged, cut and missing files under a whole database, each kind at any place: opening and
-//! reading give a typed error that names the file, and the offset where there is one, or everything
-//! that was acknowledged; never a panic, never less.
+//! Damaged, cut and missing files under a whole database, each kind at any place. Opening and reading give a typed
+//! error that names the file, and the offset if there is one, or everything that was acknowledged; never a panic,
+//! never less.
 //!
-//! The one exception is documented in `storage::log::reader`: after a crash, nothing can tell
-//! damage to the very last group from a group that was still being written. A clean close leaves a
-//! group behind the last one for that reason.
+//! The one exception is documented in `storage::log::reader`: after a crash, damage to the very last group cannot be
+//! distinguished from a group that was still being written. For that reason a clean close leaves a group behind the
+//! last one.
 
 use crate::common::{Model, Opened, SHAPES, in_every_shape, options};
 use proptest::prelude::*;
@@ -21,12 +21,12 @@ fn small(shape: Shape) -> Options {
 /// A database in which every kind of file holds something that is needed.
 struct Base {
     disk: SimulatedDisk,
-    /// What was acknowledged, all of it and all but the last transaction.
+    /// The acknowledged content, with and without the last transaction.
     model: Model,
     before_last: Model,
     /// The files, and how much of each has ever been written.
     files: Vec<(String, u64)>,
-    /// Where the last group stands, if nothing tells of it: in which file, from where, to where.
+    /// The place of the last group, if no later group witnesses it: its file, its start, its end.
     last_group: Option<(String, u64, u64)>,
 }
 
@@ -81,7 +81,7 @@ impl Base {
     }
 }
 
-/// The group of the highest number, wherever it stands.
+/// The group of the highest number, in any file.
 fn last_group(disk: &SimulatedDisk) -> (String, u64, u64) {
     let mut last: Option<(u64, String, u64, u64)> = None;
     for name in disk.files().iter().filter(|name| name.ends_with(".log")) {
@@ -140,7 +140,7 @@ fn apply(disk: &SimulatedDisk, name: &str, offset: u64, damage: Damage) {
     }
 }
 
-/// Where a database goes that cannot be opened or read.
+/// Checks that the error of a database that cannot be opened or read names the place.
 fn place_is_named(error: &Error, name: &str, damage: Damage) {
     let text = error.to_string();
     let typed = matches!(
@@ -225,7 +225,7 @@ fn the_undamaged_database_is_whole() {
     });
 }
 
-/// Of a cleanly closed log every byte of every group with a transaction is covered.
+/// In a cleanly closed log every byte of every group with a transaction is covered.
 #[test]
 fn i4_after_a_clean_close_damage_to_any_of_the_last_groups_is_found() {
     let base = Base::of(1, true);

@@ -1,6 +1,6 @@
-//! A disk of the program's own that panics, in whichever thread it is called: everybody who waits or comes
-//! later is told with a typed error or served, nobody waits for ever, the close comes back, and what was
-//! acknowledged is there (I1, I7).
+//! A disk of the program's own that panics, in whichever thread it is called. Every waiter and every later caller gets
+//! a typed error or is served, and none waits for ever. The close returns, and everything acknowledged is there (I1,
+//! I7).
 
 use crate::common;
 use crate::common::{Model, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
@@ -23,7 +23,7 @@ fn panicking(disk: SimulatedDisk, directory: &'static str, left: Arc<AtomicU64>)
     })
 }
 
-/// What an error may say after a panic somewhere below.
+/// Returns true if an error is one of those allowed after a panic somewhere below.
 fn is_told(error: &Error) -> bool {
     let of_log = matches!(
         error.downcast_ref(),

@@ -1,6 +1,5 @@
-//! A disk that is full, or whose sync fails, under a running database: typed errors, never a false
-//! success; everything acknowledged is there after reopening, and nothing else but whole groups
-//! that were under way (I1, I4, I7).
+//! A disk that is full, or whose sync fails, under a running database: typed errors, never a false success. After
+//! reopening, everything acknowledged is there, and otherwise only whole groups that were under way (I1, I4, I7).
 
 use crate::common;
 use crate::common::{Model, Opened, in_every_shape, options};
@@ -35,7 +34,7 @@ impl History {
         self.acknowledged = self.models.len() - 1;
     }
 
-    /// What was found must be what some transaction left that is not before the last acknowledged.
+    /// The found content must be that after some transaction that is not before the last acknowledged one.
     fn check(&self, found: &Model, what: &str) {
         let at = self.models.iter().rposition(|model| model == found);
         let at = at.unwrap_or_else(|| panic!("{what}: the state of no prefix: {found:?}"));
@@ -65,7 +64,7 @@ fn is_full(error: &Error) -> bool {
     let Some(LogError::Full { reason }) = error.downcast_ref() else {
         return false;
     };
-    // It says what is full and what to do.
+    // It names the full part and the remedy.
     reason.contains("free disk space") || reason.contains("checkpointing stopped")
 }
 
@@ -107,11 +106,11 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
             every_way_is_refused(&opened, &causes[0]);
             assert!(is_poison(&opened.database.close().unwrap_err()).is_some());
         } else {
-            // Something else failed, such as a checkpoint; closing may tell of it.
+            // Another part failed, such as a checkpoint; closing may report it.
             drop(opened);
         }
     }
-    // Reopened on the same machine, which still shows what it could not write, and only then the cut.
+    // Reopened on the same machine, which still shows the data that it could not write; only then comes the cut.
     let disk = disk.next_process(Faults::default());
     let opened = Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
     let found = opened.contents().expect("readable");
@@ -132,7 +131,7 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
     poisoned
 }
 
-/// I7: no way to run a transaction, or to be told that one is durable, works any more.
+/// I7: no way to run a transaction, or to wait until one is durable, works any more.
 fn every_way_is_refused(opened: &Opened, cause: &str) {
     let poison = |error: Error| is_poison(&error).expect("poisoned");
     let deferred = opened

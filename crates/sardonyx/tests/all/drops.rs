@@ -1,6 +1,6 @@
-//! The program's own code that panics where nobody expects code: in the drop of arguments, outputs and
-//! errors, in what a panic carries, and in wakers. It reaches no thread of the engine: whatever was
-//! submitted is answered, later calls work, and the close comes back.
+//! The program's own code that panics in unusual places: in the drop of arguments, outputs and errors, in the payload
+//! of a panic, and in wakers. It reaches no thread of the engine: every submitted transaction is answered, later calls
+//! work, and the close returns.
 
 use crate::common::{Opened, PLANNED, hide_planned_panics, in_every_shape, options};
 use sardonyx::procedures::{Procedure, TableSpace};
@@ -24,7 +24,7 @@ impl Drop for Bomb {
     }
 }
 
-/// What a request of [`Bombs`] does.
+/// The fault of a request of [`Bombs`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Refuse,
@@ -119,7 +119,7 @@ fn all_is_well(opened: Opened, what: &str) {
                 Ok::<_, Error>(())
             });
         ticket.wait().expect("it ran").expect("no error");
-        // Each lane's stage is behind what it dropped.
+        // Each lane's stage has finished its drops.
         let other = opened.database.register(Nothing(lane)).expect("the first");
         let ticket = opened
             .database
@@ -239,7 +239,7 @@ fn what_a_refused_request_holds_may_panic_when_it_is_dropped() {
     });
 }
 
-/// Where a waker panics.
+/// The place at which a waker panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum In {
     Clone,
@@ -247,7 +247,7 @@ enum In {
     Drop,
 }
 
-/// A waker that panics where it is told to; its clones do, too.
+/// A waker that panics at a given place; its clones do, too.
 fn panicking_waker(place: In) -> Waker {
     fn place_of(data: *const ()) -> In {
         match data as usize {
@@ -334,7 +334,7 @@ fn a_waker_may_panic_wherever_it_is_called() {
             held.join().expect("ends");
             let opened = Arc::into_inner(opened).expect("nobody else has it");
             all_is_well(opened, &format!("{place:?}"));
-            // Those that were ready when they were polled have been used.
+            // Tickets that were ready when they were polled have been used.
             if matches!(shape, Shape::Pipelined { .. }) {
                 for ticket in kept {
                     ticket.wait().expect("it ran").expect("no error");

@@ -1,6 +1,6 @@
-//! Exchanges: requests that are received on the input stage and answered on the output stage. Each is answered
-//! once, in the order of its lane, when it is durable (I1) or with why it is not; and the program's code in it
-//! harms nobody (I8).
+//! Exchanges: requests that are received on the input stage and answered on the output stage. Each is answered once,
+//! in the order of its lane, when it is durable (I1), or with the reason why it is not. The program's code in it harms
+//! no other (I8).
 
 use crate::common::{Item, Opened, PIPELINED_TWICE, hide_planned_panics, in_every_shape, options};
 use sardonyx::procedures::{Exchange, Outcomes, Procedure, TableSpace};
@@ -126,7 +126,7 @@ fn i1_an_exchange_is_answered_in_order_when_it_is_durable() {
                 }
                 answers.push(told.recv().expect("answered").expect("durable"));
             }
-            // What was answered survives a crash at this moment.
+            // An answered request survives a crash at this moment.
             let recovered = Opened::on(&disk.restart(Faults::default()), options(shape));
             let least = answers.iter().flatten().flatten().max().copied();
             let value = recovered.expect("recovers").get(1);
@@ -183,7 +183,7 @@ fn i7_whatever_becomes_of_an_exchange_it_is_answered() {
         let nested = opened.database.run(|_| Ok(submit())).expect("it ran");
         let told = nested.1.recv().expect("answered");
         assert!(matches!(told, Err(Error::Nested(_))), "{told:?}");
-        // An answer that is owed and not given says so.
+        // An owed answer that is not given is an error.
         if let (Some(owed), told) = submit() {
             drop(owed);
             assert!(told.recv().expect("answered").is_err());

@@ -1,7 +1,6 @@
-//! Every number and duration that a program can give, at 0, 1 and the largest values, alone and in
-//! pairs: a database opens with it or refuses with an error that names it; and if it opens, what is
-//! committed, a large transaction among it, is there when it is opened again. No panic, and nobody
-//! waits for ever.
+//! Every number and duration that a program can give, at 0, 1 and the largest values, alone and in pairs. A database
+//! opens with it or refuses with an error that names it. If it opens, committed transactions, a large one among them,
+//! are there when it is opened again. No panic, and no endless wait.
 
 use crate::common::{Model, Note, Opened, PIPELINED, options};
 use sardonyx::disk::{GroupLimits, GroupPolicy};
@@ -11,7 +10,7 @@ use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::time::Duration;
 
-/// What is varied. `n` goes from 0 to 3: 0, 1, the largest but one, the largest.
+/// The option that is varied. `n` goes from 0 to 3: 0, 1, the largest but one, the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knob {
     GroupBytes,
@@ -53,7 +52,7 @@ const KNOBS: [Knob; 17] = [
     Knob::OutputThreads,
 ];
 
-/// What is given, with the extremes in place.
+/// The given options, with the extremes in place.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     limits: GroupLimits,
@@ -140,7 +139,7 @@ fn open(shape: Shape, knobs: &[(Knob, u64)]) -> bool {
     let disk = SimulatedDisk::new(
         3,
         Faults {
-            // What is asked to be prepared may be more than there is.
+            // More may be asked to be prepared than there is.
             capacity_bytes: Some(4 << 20),
             ..Faults::default()
         },

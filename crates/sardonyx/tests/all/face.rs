@@ -1,5 +1,5 @@
-//! The face, as a new user meets it: one error, closures without annotations, closing through a shared
-//! reference, transactions that do not borrow, and one sentence for what does not go together.
+//! The face, as a new user meets it: one error, closures without annotations, closing through a shared reference,
+//! transactions that do not borrow, and one sentence for combinations that do not work.
 
 use crate::common;
 use crate::common::{Item, Opened, in_every_shape, options};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 
 record! {
-    /// What a shop has of something.
+    /// The stock of an article.
     #[table("articles", key = code)]
     #[derive(Debug, PartialEq)]
     struct Article {
@@ -115,7 +115,7 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let opened = Arc::new(Opened::on(&disk, options(shape)).unwrap());
         let (items, notes) = (opened.items, opened.notes);
-        // Others go on until it is closed, and are told.
+        // Others go on until it is closed, and get an error then.
         let busy: Vec<_> = (0..2u64)
             .map(|thread| {
                 let opened = opened.clone();
@@ -179,7 +179,7 @@ fn i8_tables_are_closed_through_a_shared_reference_and_then_say_so() {
         closed("table", database.table::<Item>().map(drop));
         database.close().unwrap();
         assert!(database.statistics().committed > 0);
-        // It is free for another, while the old handle is there.
+        // It is free for another, while the old handle exists.
         let again = Opened::on(&disk, options(shape)).unwrap();
         assert_eq!([again.get(0), again.get(1)], [Some(last[0]), Some(last[1])]);
     });
@@ -217,7 +217,7 @@ fn memory_is_closed_through_a_shared_reference_and_then_says_so() {
     closed(other.flush());
     closed(other.checkpoint());
     assert_eq!(other.length(), 0);
-    // It is free for another way, which says that these bytes are no tables.
+    // It is free for another way, which reports that these bytes are no tables.
     let tables = small().open_tables(directory.path());
     assert!(matches!(tables, Err(Error::Refused(_))), "{tables:?}");
     let memory = small().open_memory(directory.path()).unwrap();

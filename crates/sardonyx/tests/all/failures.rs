@@ -1,5 +1,5 @@
-//! An error or a panic inside a transaction undoes that transaction, reaches its caller, and harms
-//! nobody else: in a closure, anywhere in a batch, and in each of a procedure's stages (I8).
+//! An error or a panic inside a transaction undoes that transaction, reaches its caller, and harms no other: in a
+//! closure, anywhere in a batch, and in each of a procedure's stages (I8).
 
 use crate::common;
 use crate::common::{Item, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
@@ -9,7 +9,7 @@ use sardonyx_rows::TableError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where a request goes wrong.
+/// The place at which a request fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     No,
@@ -32,7 +32,7 @@ const FAULTS: [Fault; 7] = [
     Fault::UpdatePanics,
 ];
 
-/// Adds 1 to an item, and fails where it is told to.
+/// Adds 1 to an item, and fails at a given place.
 struct Increment(Table<Item>);
 
 impl Procedure for Increment {

@@ -1,4 +1,4 @@
-//! Followers: what they show of a database that another program writes to, while it writes, ends, is killed, frees its
+//! Followers: their view of a database that another program writes to, while it writes, ends, is killed, frees its
 //! log, compacts itself or is replaced.
 
 mod beside;
@@ -81,7 +81,7 @@ fn a_follower_with_a_thread_has_what_was_acknowledged_when_it_is_waited_for() {
     put(&tables, 0, 1000);
     let end = tables.position().unwrap();
     tables.close().unwrap();
-    // What is closed can be followed, too, and opened again meanwhile.
+    // A closed database can be followed, too, and opened again meanwhile.
     let late = Tables::follow(&path).unwrap();
     assert_eq!(items(&late)[&0], 1000);
     let tables = Tables::open(&path).unwrap();
@@ -174,7 +174,7 @@ fn schemas_texts_and_indexes_are_followed() {
         own.len()
     };
     assert_eq!(check(), 300);
-    // A long text that changes in its cell, behind what its reference has of it.
+    // A long text that changes in its cell, behind the bytes that its reference has.
     for id in 0..40 {
         let name = Value::from(long(999 - id));
         let change = [("name", name)];
@@ -249,7 +249,7 @@ fn a_group_that_is_damaged_behind_a_follower_is_an_error_with_file_and_offset() 
         text.contains(&file) && text.contains(&offset.to_string()),
         "{text}"
     );
-    // It is said from then on, and nothing else.
+    // The error is returned from then on, and nothing else.
     assert!(matches!(follower.snapshot(), Err(Error::Damaged(_))));
     assert!(matches!(follower.position(), Err(Error::Damaged(_))));
     // A follower that begins now finds the same.

@@ -1,9 +1,9 @@
-//! A child made by `fork` is refused everything, in every shape and however it was forked, while other
-//! threads hold the locks; nothing that it does, closing and dropping included, harms its parent: what
-//! that was told durable is there, and nothing of the child's.
+//! A child made by `fork` is refused everything, in every shape and by every kind of fork, while other threads hold
+//! the locks. Nothing that it does, closing and dropping included, harms its parent. The parent's acknowledged
+//! transactions are there, and nothing of the child's.
 //!
-//! A child made by the raw system call may not even allocate memory while its parent's threads do, since
-//! the C library was not asked. So with threads such a child does only what needs none.
+//! The C library does not know of a child made by the raw system call. So it may not even allocate memory while its
+//! parent's threads do. So with threads such a child does only work that needs no memory.
 //!
 //! Each test is alone in its process: the children inherit the locks that other tests' threads hold.
 
@@ -29,7 +29,7 @@ const SHAPES: [Shape; 4] = [
     Shape::Threadless,
 ];
 
-/// Transactions that the parent is told are durable, in one run.
+/// Transactions that are acknowledged to the parent as durable, in one run.
 const ACKNOWLEDGED: u64 = 310;
 /// The first id that no parent writes.
 const OF_CHILDREN: u64 = 1_000_000;
@@ -123,7 +123,7 @@ fn calls_not_refused(
     wrong
 }
 
-/// What the child does with the database in the end.
+/// The child's last action on the database.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     Drop,
@@ -200,7 +200,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
             true
         }));
     }
-    // The lock is the parent's still, whatever the children did.
+    // The lock is still the parent's, after all actions of the children.
     assert!(
         children.into_iter().all(|child| child.ends_content()),
         "{shape:?} {fork:?} {policy:?}"
@@ -326,7 +326,7 @@ fn i9_a_child_that_outlives_its_parent_does_not_keep_the_database_locked() {
             let child = fork.child(|| {
                 let own = Opened::on_real(&own, options(shape)).unwrap();
                 put(&own, 1).unwrap();
-                // What it was forked from is locked, for it as for others.
+                // Its parent's database is locked, for it as for others.
                 let locked = Opened::on_real(&path, options(shape)).is_err();
                 let refused = is_forked(opened.database.flush());
                 ready.open();
@@ -343,7 +343,7 @@ fn i9_a_child_that_outlives_its_parent_does_not_keep_the_database_locked() {
             door.open();
             assert!(child.ends_content(), "{fork:?}");
 
-            // The parent dies, its child goes on; whoever comes gets the lock.
+            // The parent dies, its child goes on; the next opening gets the lock.
             let (left, door) = (Door::new(), Door::new());
             let parent = Fork::Library.child(|| {
                 let opened = Opened::on_real(&path, options(shape)).unwrap();

@@ -1,6 +1,6 @@
-//! A disk that is full for a while: what left nothing half done is tried again, everybody is told
-//! meanwhile, everything goes on afterwards, and a full disk keeps no database from being opened
-//! (I14). Nothing acknowledged is lost, whenever the machine crashes.
+//! A disk that is full for a while. Steps that left nothing half done are tried again, and callers get an error
+//! meanwhile. Everything goes on afterwards, and a full disk keeps no database from being opened (I14). Nothing
+//! acknowledged is lost, after a crash at any step.
 
 use crate::common::{Model, Opened, SEGMENT_BYTES, SHAPES, options};
 use sardonyx::{Error, Shape};
@@ -36,7 +36,7 @@ fn assert_says_what_to_do(error: &Error) {
     assert!(reason.contains("free disk space"), "{reason}");
 }
 
-/// What was seen of a full disk.
+/// Counts of the effects of a full disk.
 #[derive(Default, Debug)]
 struct Seen {
     refused: usize,
@@ -133,7 +133,7 @@ fn i14_a_full_disk_is_opened_and_read_and_goes_on_when_there_is_room() {
                 let opened = Opened::on(&disk, options(shape))
                     .unwrap_or_else(|e| panic!("{shape:?} after {puts}: {e}"));
                 assert_eq!(opened.contents().expect("readable"), model);
-                // A little goes into what is prepared; then it is refused, or a checkpoint frees log.
+                // A little fits the prepared part; then it is refused, or a checkpoint frees log.
                 for n in 0..40 {
                     match opened.put(n % 5, n) {
                         Ok(()) => model.put(n % 5, n),
@@ -152,8 +152,8 @@ fn i14_a_full_disk_is_opened_and_read_and_goes_on_when_there_is_room() {
     }
 }
 
-/// As long as what is there may be changed without more room, a full disk is as good as a log at
-/// its limit: checkpoints free it.
+/// As long as existing bytes may be changed without more room, a full disk is like a log at its limit: checkpoints
+/// free it.
 #[test]
 fn i14_on_a_full_disk_checkpoints_free_the_log_for_ever() {
     for shape in SHAPES {
@@ -171,7 +171,7 @@ fn i14_on_a_full_disk_checkpoints_free_the_log_for_ever() {
         let used = used_bytes(&disk);
         let disk = disk.restart(room_for(used));
         let opened = Opened::on(&disk, without_journal()).unwrap();
-        // Many times what is prepared.
+        // Many times the prepared part.
         let groups = 20 * SEGMENT_BYTES / 4096;
         for n in 0..groups {
             let put = opened.put(n % 20, n);

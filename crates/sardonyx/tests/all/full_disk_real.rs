@@ -1,5 +1,5 @@
-//! A real file system that is full: a small one in memory, mounted for this test's process alone. Where
-//! the system does not let us mount one, the test says so and does nothing.
+//! A real file system that is full: a small one in memory, mounted for this test's process alone. If the system does
+//! not let us mount one, the test prints that and does nothing.
 
 use crate::alone::path_of;
 use crate::common::{Model, Opened, SHAPES, options};
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the child process finds the file system.
+/// The variable that names the child's file system.
 const MOUNTED_AT: &str = "SARDONYX_TEST_SMALL_DISK";
 
 /// Runs this test again in a process that has a file system of 8 MiB of its own, which goes with it.
@@ -104,7 +104,7 @@ fn i14_a_real_disk_that_is_full_for_a_while() {
         }
         std::fs::remove_file(&filler).unwrap();
         for n in 0..300 {
-            // The checkpointer may be about to find out; what it says is the same error.
+            // The checkpointer may be about to find out; its error is the same.
             while let Err(error) = opened.put(n, n) {
                 assert_full(&error);
                 let _ = opened.database.checkpoint();

@@ -1,5 +1,5 @@
-//! Several hosts on one database whose log is in a store: each commits while it serves, is asked to hand over, or ends
-//! without a word; what was acknowledged on any of them is on the next.
+//! Several hosts on one database whose log is in a store. Each commits while it serves, is asked to hand over, or ends
+//! without notice; transactions acknowledged on any of them are on the next.
 
 #![cfg(not(shuttle))]
 
@@ -46,7 +46,7 @@ fn host_options(name: &str) -> HostOptions {
     }
 }
 
-/// What was acknowledged, by whom.
+/// The acknowledged numbers, and their hosts.
 #[derive(Default)]
 struct Witness {
     numbers: Mutex<BTreeSet<(u64, u64)>>,
@@ -65,8 +65,8 @@ impl Witness {
         self.ask_until(|| (), host)
     }
 
-    /// Asks for something, again and again, until this host has acknowledged something new: what the serving host was
-    /// asked for is forgotten if another one takes its place meanwhile, as on a machine that has much to do.
+    /// Asks for something, again and again, until this host has acknowledged something new. A request to the serving
+    /// host is forgotten if another one takes its place meanwhile, as on a busy machine.
     fn ask_until(&self, ask: impl Fn(), host: impl Fn(u64) -> bool) -> u64 {
         let after = self.next.load(Ordering::SeqCst);
         loop {
@@ -86,7 +86,7 @@ impl Witness {
         }
     }
 
-    /// All that was acknowledged is there.
+    /// All acknowledged numbers are there.
     fn check(&self, bank: &Tables) {
         let table = bank.table::<Number>().unwrap();
         let numbers = self.numbers.lock().unwrap();
@@ -117,7 +117,7 @@ fn serve(path: &Path, host: u64, term: Term, witness: &Witness, stop: &StopHost)
             }
         }
     }
-    // Of one that was superseded the log says so.
+    // For a superseded one the log reports it.
     if let Err(error) = bank.close() {
         println!("host {host}: {error}");
     }
@@ -361,7 +361,7 @@ fn a_program_does_not_take_the_database_over_from_a_host_that_gives_a_sign() {
         .close()
         .unwrap();
     term.release();
-    // Another host whose signs come when this test says so.
+    // Another host whose signs come when this test sends them.
     let sign = |count: u64| {
         let stored = memory.read_register(Register::Primary).unwrap().unwrap();
         let record = Primary {
@@ -415,7 +415,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
     let memory = Arc::new(MemoryStore::new());
     let (store, of_sleeper) = (RemoteLog::new(memory.clone()), Cuttable::of(&memory));
     let path = |name: &str| machine.path().join(name);
-    // Nobody takes over.
+    // No host takes over.
     let host = |name: &str, store: &RemoteLog| {
         let wait = Duration::from_secs(30);
         let host_options = HostOptions {
@@ -449,7 +449,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
         let begun = followed().begun;
         of_sleeper.is_cut_off.store(true, Ordering::SeqCst);
         insert(10..100);
-        // A third directory puts a base there, and what is before is deleted.
+        // A third directory puts a base there, and the entries before are deleted.
         std::fs::create_dir_all(path("third")).unwrap();
         let home: Arc<dyn Disk> = Arc::new(RealDisk::open(path("third")).unwrap());
         let options = StorageOptions {
@@ -472,7 +472,7 @@ fn a_host_that_slept_for_longer_than_the_store_keeps_begins_anew_and_follows() {
         of_sleeper.is_cut_off.store(false, Ordering::SeqCst);
         insert(100..110);
         wait_until(&|| followed().next_entry >= base.next_entry + 10);
-        // Its directory is another one: what was read of it is of no use.
+        // Its directory is another one: the state read of it is unusable.
         assert!(followed().begun > begun);
         wait_until(&|| followed().has_caught_up());
         stop.stop();
@@ -493,7 +493,7 @@ fn where_none_may_be_made_a_store_without_a_database_gets_none() {
         assert!(error.to_string().contains("has no database"), "{error}");
         assert!(!path.exists());
     }
-    // What the store has is made here.
+    // The log in the store can be opened in another directory.
     let other = machine.path().join("other.sdx");
     options(&store).open_tables(other).unwrap().close().unwrap();
     careful.open_tables(&path).unwrap().close().unwrap();
@@ -546,7 +546,7 @@ fn hosts_take_over_from_each_other_and_have_everything_that_was_acknowledged() {
             let ask = || promote(&store, &format!("host-{to}")).unwrap();
             witness.ask_until(ask, |host| host == to);
         }
-        // It ends without a word; somebody goes on.
+        // It ends without notice; another host continues.
         stops[1].stop();
         let next = witness.wait_for(|host| host != 1);
         let ask = || promote(&store, ANY_OTHER).unwrap();
@@ -582,7 +582,7 @@ fn a_host_that_is_superseded_acknowledges_nothing_and_its_term_is_over() {
     let numbers = bank.table::<Number>().unwrap();
     let insert = |number| bank.run(|tx| tx.insert(numbers, &Number { number, host: 0 }).map(drop));
     insert(1).unwrap();
-    // Opened elsewhere without asking who serves: the fence decides, not the register.
+    // Opened elsewhere without the register: the fence decides, not the register.
     let other = options(&store)
         .open_tables(machine.path().join("other"))
         .unwrap();

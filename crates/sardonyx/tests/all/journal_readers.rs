@@ -1,5 +1,5 @@
-//! Whoever reads a journal stops nobody (I13): writers go on for many laps of a small log while a
-//! reader stands still, and a reader may write to the database that it reads.
+//! A reader of a journal stops no writer (I13): writers go on for many laps of a small log while a reader pauses, and
+//! a reader may write to the database that it reads.
 
 use crate::common;
 use crate::common::{Note, Opened, SHAPES, options};
@@ -35,7 +35,7 @@ fn i13_a_reader_that_stands_still_stops_no_writer() {
                 let mut rows = Vec::new();
                 let read = opened.database.journal_rows(opened.notes, |note| {
                     rows.push(note.amount);
-                    // It stands still three times: in the archive or the log, whatever it reads then.
+                    // It pauses three times: in the archive or the log, depending on its position.
                     if rows.len() % 20 == 1 {
                         begun.send(()).expect("somebody waits");
                         may_go_on.recv().expect("somebody lets it");
@@ -71,7 +71,7 @@ fn i13_a_reader_writes_to_the_database_that_it_reads() {
             for n in 0..MEANWHILE / ROWS {
                 opened.put(n, 1000 + n).expect("it is not in its own way");
             }
-            // Also a reading inside of it, which is given what was written meanwhile.
+            // Also a reading inside of it, which gets the rows written meanwhile.
             if rows.len() % 30 == 0 {
                 let mut inner = 0;
                 let read = opened.database.journal_rows(opened.notes, |_| {
@@ -104,7 +104,7 @@ fn a_reader_stops_where_the_durable_journal_ended_when_it_began() {
     }
 }
 
-/// Every range of positions, whatever its bounds say, from both ends: in the log, in the archive, and in both.
+/// Every range of positions, with any bounds, from both ends: in the log, in the archive, and in both.
 #[test]
 fn ranges_have_the_rows_between_their_bounds_from_both_ends() {
     use std::ops::Bound::{Excluded, Included, Unbounded};

@@ -34,7 +34,7 @@ struct Maybe {
     bytes: Option<[u8; 5]>,
 }
 
-/// Of plain data, under the same name as rows with texts.
+/// Rows of plain data, under the same name as rows with texts.
 mod plain {
     sardonyx::record! {
         #[journal("events")]
@@ -165,7 +165,7 @@ fn rows_that_are_too_long_or_of_another_type_are_refused() {
     database
         .run(|tx| tx.append(events, &event(2)))
         .expect("durable");
-    // The journal is of rows of any length, and each says which fields it has.
+    // The journal is of rows of any length, and each has the fingerprint of its fields.
     let others = database.journal::<Other>().expect("a journal");
     let refused = read(&database, others).expect_err("refused");
     assert!(matches!(refused, Error::Refused(_)), "{refused:?}");

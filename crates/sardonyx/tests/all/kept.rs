@@ -75,7 +75,7 @@ fn pack_files(from: &Path, before: &str, packed: &mut Vec<u8>) {
     }
 }
 
-/// The places and lengths of what is not zeroes.
+/// The places and lengths of runs that are not zeroes.
 fn runs(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for at in (0..bytes.len()).filter(|at| bytes[*at] != 0) {

@@ -1,8 +1,8 @@
 //! An older database opens: a kept one of each version of the files, which programs of those days made.
 //!
-//! Versions 1 to 3 were made by the example `bank` as it was at the last commit of each version, with 20 coffees in the
-//! place of a thousand; version 4 is debit-credit's (`columns`); version 5 has rows of SQL and Redis, compacted, and is read
-//! by the tests of the command (`crates/cli/tests/all/kept_databases.rs`), too.
+//! The example `bank` made versions 1 to 3, as it was at the last commit of each version. It had 20 coffees in the
+//! place of a thousand. Version 4 is debit-credit's (`columns`). Version 5 has rows of SQL and Redis, compacted; the
+//! tests of the command (`crates/cli/tests/all/kept_databases.rs`) read it, too.
 
 use crate::kept::{pack, unpack};
 use sardonyx::{Error, Journal, Tables, record};

@@ -1,6 +1,6 @@
-//! Transactions with more redo than a group holds have groups for themselves, which span the log's segments: whole
-//! or absent whatever happens (I4), in any number (a checkpoint makes room while one runs, I10), and beside small
-//! ones. What the log has no room for at all is refused, and nothing of it is done.
+//! Transactions with more redo than a group holds have groups for themselves, which span the log's segments: whole or
+//! absent in every case (I4), in any number (a checkpoint makes room while one runs, I10), and beside small ones. A
+//! transaction for which the log has no room at all is refused, and nothing of it is done.
 
 use crate::common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
 use sardonyx::schema::{Schema, Type, Value};
@@ -49,7 +49,7 @@ fn put_all(
     Ok(())
 }
 
-/// What is there, of items whose filler is their value's.
+/// The content, of items whose filler is their value's.
 fn contents(opened: &Opened) -> Model {
     let mut model = Model::default();
     let read = opened.database.read(|view| {
@@ -102,7 +102,7 @@ fn i4_large_transactions_commit_among_small_ones_in_every_shape() {
         let disk = disk.next_process(Faults::default());
         let opened = Opened::on(&disk, options(shape)).unwrap();
         assert_eq!(contents(&opened), model);
-        // Many times what the log holds: checkpoints make room while the transactions run.
+        // Many times the log's size: checkpoints make room while the transactions run.
         for value in 10..16 {
             let ids = value..value + 500 + 100 * (value % 6);
             put_all(&opened, &mut model, Deferred, 0..2, value).unwrap();
@@ -143,12 +143,12 @@ fn i10_what_the_log_has_no_room_for_is_refused_whole_and_so_is_what_a_bound_forb
     });
 }
 
-/// A small transaction and a large one in the same group, and a small one behind. The large one is whole or
-/// absent; what was acknowledged is there. Returns the steps.
+/// A small transaction and a large one in the same group, and a small one behind. The large one is whole or absent;
+/// acknowledged ones are there. Returns the steps.
 fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
     let disk = SimulatedDisk::new(seed, faults);
     let shape = Shape::Threadless;
-    // The states that may be found: what was acknowledged last, and what came after it.
+    // The states that may be found: the last acknowledged one, and later ones.
     let mut states = vec![Model::default()];
     let mut live = || -> Result<(), Error> {
         let opened = Opened::on(&disk, options(shape))?;
@@ -179,7 +179,7 @@ fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
     let opened = Opened::on(&disk, options(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
     let mut found = contents(&opened);
     assert!(states.contains(&found), "{what}: a state that never was");
-    // It goes on over what is left there, and a crash after that loses nothing.
+    // It goes on over the remains there, and a crash after that loses nothing.
     put_all(&opened, &mut found, Durability::Durable, 100..600, 77).unwrap();
     disk.crash();
     let disk = disk.restart(Faults::default());

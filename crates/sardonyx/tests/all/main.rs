@@ -1,5 +1,5 @@
-//! The tests of the library's face as one program: it is compiled and linked once. A test that must be the only
-//! one of its process runs its body in a child process (`alone`). `tests/shuttle_database.rs` stands alone.
+//! The tests of the library's face as one program: it is compiled and linked once. A test that must be the only one of
+//! its process runs its body in a child process (`alone`). `tests/shuttle_database.rs` is a program of its own.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Migrations run once, in order, each whole or not at all; what a program and its database disagree about is said.
+//! Migrations run once, in order, each whole or not at all; a disagreement of a program and its database is an error.
 
 use crate::shape_changes::contents::open;
 use sardonyx::disk::{Faults, SimulatedDisk};
@@ -14,7 +14,7 @@ fn orders() -> sardonyx::schema::SchemaBuilder {
         .primary_key(["id"])
 }
 
-/// What a program of this version has.
+/// The migrations of a program of this version.
 fn migrations<'m>(version: usize) -> Vec<Migration<'m>> {
     let mut all = vec![
         Migration::new("orders", |tx| tx.create_table("orders", orders()).map(drop)),

@@ -1,7 +1,7 @@
-//! Random transactions against a plain model: closures, submitted closures and batches of a
-//! procedure, waited for, awaited or dropped, committed, refused, failed and panicked, in all
-//! shapes, with several group policies and durabilities, closing and reopening in between. The
-//! results are those of one transaction at a time in the order of submission, whatever the shape.
+//! Random transactions against a plain model: closures, submitted closures and batches of a procedure. They are waited
+//! for, awaited or dropped, committed, refused, failed and panicked. Shapes, group policies and durabilities vary,
+//! with closing and reopening in between. In every shape the results are those of one transaction at a time in the
+//! order of submission.
 
 use crate::common;
 use crate::common::{
@@ -36,7 +36,7 @@ enum Ending {
     Refuse,
 }
 
-/// A transaction: what a procedure takes, and what a closure runs.
+/// A transaction: the argument of a procedure, and the body of a closure.
 #[derive(Clone, Debug)]
 struct Plan {
     steps: Vec<Step>,
@@ -66,7 +66,7 @@ enum Operation {
     },
 }
 
-/// What the steps returned, one number each.
+/// The results of the steps, one number each.
 type Answers = Vec<u64>;
 
 const NONE: u64 = u64::MAX;
@@ -118,7 +118,7 @@ fn run(
     }
 }
 
-/// What the plan should answer; `None` if it does not commit.
+/// The expected answers of the plan; `None` if it does not commit.
 fn expect(plan: &Plan, model: &mut Model, refusable: bool) -> Option<Answers> {
     let mut after = model.clone();
     let answers = plan
@@ -191,7 +191,7 @@ impl Procedure for Planned {
     }
 }
 
-/// A ticket that is waited for later, with what it should bring.
+/// A ticket that is waited for later, with its expected result.
 enum Pending {
     One(Ticket<Result<Answers, Error>>, Plan, Option<Answers>),
     Many(BatchTicket<Answers, String>, Vec<(Plan, Option<Answers>)>),
@@ -272,7 +272,7 @@ impl World {
         self.opened.as_ref().expect("open")
     }
 
-    /// What runs on the caller's thread comes after all that was submitted.
+    /// Transactions on the caller's thread come after all submitted ones.
     fn settle(&mut self) {
         for pending in self.pending.drain(..) {
             pending.settle(Wait::Later);
@@ -444,7 +444,7 @@ proptest! {
             world.apply(operation);
         }
         world.check();
-        // And again from what is on disk.
+        // And again from the disk.
         world.apply(&Operation::Reopen { close: true, shape, policy });
         world.check();
     }

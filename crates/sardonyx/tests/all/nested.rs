@@ -9,7 +9,7 @@ use sardonyx::{Durability, Error, Shape, Tables, Ticket, Transaction, record};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
 
-/// Of a table that is not declared yet.
+/// A record of a table that is not declared yet.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Fresh {
@@ -25,7 +25,7 @@ impl PlainJournalRow for FreshNote {
     const NAME: &'static str = "fresh notes";
 }
 
-/// What a call from inside came to.
+/// The result of a call from inside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Answer {
     Nested,
@@ -40,7 +40,7 @@ fn answer<T>(outcome: Result<T, Error>) -> Answer {
     }
 }
 
-/// A procedure that runs what it is given, in the stage that it is given for.
+/// A procedure that runs a given body in its stage.
 struct Run;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ enum Stage {
 
 type Body = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Runs what was given, once.
+/// Runs the given body, once.
 fn run_here(wanted: Stage, (stage, body): &(Stage, Body)) {
     if wanted == *stage
         && let Some(body) = body.lock().expect("whole").take()
@@ -102,12 +102,12 @@ fn nothing() -> (Stage, Body) {
     (Stage::Nowhere, Mutex::new(None))
 }
 
-/// What the calls from inside use.
+/// The objects that the calls from inside use.
 struct World {
     shape: Shape,
     opened: Arc<Opened>,
     procedure: Registered<Run>,
-    /// Submitted before whatever runs; nobody has waited for it.
+    /// Submitted before the running code; not waited for yet.
     older: Mutex<Option<Ticket<Result<(), Error>>>>,
 }
 
@@ -127,9 +127,8 @@ impl World {
             })
     }
 
-    /// A ticket that cannot be done while whatever asks runs: of a request that another thread
-    /// submits now and that waits for its turn; where there is nobody to run it, of an older one,
-    /// which nobody has written yet.
+    /// A ticket that cannot be done while its caller runs. It is of a request that another thread submits now and that
+    /// waits for its turn. If there is no thread to run it, it is of an older one, which is not written yet.
     fn pending(&self) -> Ticket<Result<(), Error>> {
         match self.shape {
             Shape::Pipelined { .. } => {
@@ -212,7 +211,7 @@ fn calls() -> Vec<(&'static str, Call)> {
     ]
 }
 
-/// A procedure that nobody calls.
+/// A procedure that is never called.
 struct Other;
 
 impl Procedure for Other {
@@ -230,7 +229,7 @@ impl Procedure for Other {
     }
 }
 
-/// Where code of the program's runs inside the engine.
+/// The place at which the program's code runs inside the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Run,
@@ -249,7 +248,7 @@ const PLACES: [Place; 7] = [
     Place::Batch(Stage::Execute),
 ];
 
-/// Makes a call at a place, and returns what it came to.
+/// Makes a call at a place, and returns its result.
 fn inside(world: &Arc<World>, place: Place, call: Call) -> Answer {
     let told = Arc::new(Mutex::new(None));
     let body = {

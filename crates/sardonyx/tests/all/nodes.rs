@@ -159,7 +159,7 @@ fn structs(one: &impl TableNode, other: &impl TableNode) -> Result<(), Error> {
     Ok(())
 }
 
-/// A program's own error undoes the transaction and comes back, whichever type it is.
+/// A program's own error of any type undoes the transaction and is returned.
 #[test]
 fn an_error_undoes_and_comes_back() -> Result<(), Error> {
     let place = Place::new();
@@ -174,7 +174,7 @@ fn an_error_undoes_and_comes_back() -> Result<(), Error> {
     Ok(())
 }
 
-/// Each way says what the other's database is.
+/// Each way names the kind of the other's database.
 #[test]
 fn nodes_and_tables_refuse_each_others_databases() -> Result<(), Error> {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Transactions that are begun and ended by hand, in every shape: their verbs are those of closures, they hold nobody up,
-//! their commits are as if they had run at that moment, and at their bounds they are ended by a typed error.
+//! Transactions that are begun and ended by hand, in every shape. Their verbs are those of closures, and they delay no
+//! other. Their commits are as if they had run at that moment. At their bounds they are ended by a typed error.
 
 mod anomalies;
 mod bounds;
@@ -31,12 +31,12 @@ fn conflict(error: &Error) -> &Conflict {
     error.downcast_ref().expect("a conflict")
 }
 
-/// The key of an item, whose columns the type does not say.
+/// The key of an item, whose columns the type does not declare.
 fn key_of(id: u64) -> Vec<Value> {
     vec![Value::Bytes(id.to_le_bytes().to_vec())]
 }
 
-/// Why a transaction was ended.
+/// The reason why a transaction was ended.
 fn ended(error: &Error) -> TransactionEnded {
     *error.downcast_ref().unwrap_or_else(|| panic!("{error:?}"))
 }
@@ -368,7 +368,7 @@ fn retry_runs_again_and_ends_in_the_stage() {
                 item.value += 1;
                 item.value
             })?;
-            // Somebody is in the way as often as somebody can be.
+            // There is a conflict as often as possible.
             let number = ran.fetch_add(1, Ordering::SeqCst);
             let met = opened.put(1, 100 * (number as u64 + 1));
             assert_eq!(met.is_err(), number == Tables::RETRIES_ASIDE, "{met:?}");
@@ -490,7 +490,7 @@ fn a_change_of_the_schema_is_a_conflict_of_its_table_alone() {
             opened.database.run(change).unwrap();
             let ended = tx.commit();
             match number {
-                // A name is none of the rows.
+                // A name is no key of the rows.
                 2 => ended.unwrap(),
                 _ => drop(conflict(&ended.unwrap_err()).clone()),
             }
@@ -499,7 +499,7 @@ fn a_change_of_the_schema_is_a_conflict_of_its_table_alone() {
                 name = "others";
             }
         }
-        // A table that came later is none of its begin.
+        // A later table does not exist for a transaction that began before.
         let tx = opened.database.begin().unwrap();
         let customers = opened.database.table::<Customer>().unwrap();
         assert!(matches!(tx.get(customers, 1), Err(Error::Refused(_))));

@@ -40,7 +40,7 @@ fn hold_the_database_until_killed() {
     let mut out = std::io::stdout();
     for n in 1.. {
         opened.put(1, n).expect("durable");
-        // Acknowledged, and told to the world.
+        // Acknowledged, and reported outside.
         writeln!(out, "acknowledged {n}").expect("the parent listens");
         out.flush().expect("the parent listens");
         // An unfinished one now and then, so that the kill may find it.
@@ -70,7 +70,7 @@ fn start_child(directory: &Path) -> Child {
         .expect("starts")
 }
 
-/// The number that a line of the child says is durable.
+/// The durable number in a line of the child.
 fn acknowledged(line: &str) -> Option<u64> {
     line.split("acknowledged ").nth(1)?.trim().parse().ok()
 }
@@ -100,7 +100,7 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
         assert!(text.contains("LOCK") && text.contains(&holder), "{text}");
         child.kill().expect("kill -9");
         child.wait().expect("it is gone");
-        // What it said before it died counts as well.
+        // Lines from before its death count as well.
         while let Some(line) = next() {
             last = line.unwrap_or(last);
         }
@@ -109,7 +109,7 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
         let contents = opened.contents().expect("readable");
         let found = contents.items[&1];
         assert!(found >= last, "{found} of {last} acknowledged");
-        // At most the one that was under way is there besides.
+        // At most the transaction under way is there besides.
         assert!(found <= last + 1, "{found} of {last} acknowledged");
         assert_eq!(contents.items.len(), 1, "nothing of the aborted ones");
         assert_eq!(contents.notes.len() as u64, before + found);
@@ -159,7 +159,7 @@ fn an_opening_that_waits_gets_the_database_when_it_is_closed() {
             let path = &path;
             scope.spawn(move || open(patient(long), path))
         });
-        // Whether they wait already or come later, they get it one after the other.
+        // Earlier and later waiters get it one after the other.
         first.close().expect("closes");
         for waiter in waiting {
             waiter.join().expect("no panic").expect("opens");
@@ -283,7 +283,7 @@ fn options_that_cannot_work_are_refused_by_name() {
                 assert!(matches!(again, Error::Refused(_)), "{name}: {again}");
                 assert!(!path.exists(), "{name}");
             }
-            // Nothing was begun that would stand in the way of a better try.
+            // Nothing was begun that would hinder a better attempt.
             Opened::on(&disk, common::options(shape)).expect("opens");
         }
     });

@@ -1,6 +1,6 @@
-//! The last handle of a database that is dropped, or closed, by code that the engine runs on its own
-//! threads: nobody waits for itself, everything that was submitted is answered, what was told durable is
-//! there, and nobody else opens the database before all of that has ended.
+//! The last handle of a database is dropped, or closed, by code that the engine runs on its own threads. No thread
+//! waits for itself, every submitted transaction is answered, and acknowledged ones are there. No other process opens
+//! the database before all of that has ended.
 
 use crate::common::{
     Item, PIPELINED, PIPELINED_TWICE, Watchdog, block_on, hide_planned_panics, options,
@@ -48,14 +48,14 @@ impl Procedure for Pass {
     }
 }
 
-/// Wakes nobody, and holds something until it is dropped.
+/// Wakes no thread, and holds something until it is dropped.
 struct Holding(#[allow(dead_code)] Mutex<Option<AtDrop>>);
 
 impl Wake for Holding {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Where the last handle goes.
+/// The place of the last handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     /// Dropped by a submitted closure.
@@ -64,7 +64,7 @@ enum Place {
     Closed,
     /// With a request's arguments.
     Arguments,
-    /// With an output that nobody waits for.
+    /// With an output that is never waited for.
     Output,
     /// With a waker.
     Waker,
@@ -87,7 +87,7 @@ fn open(disk: &SimulatedDisk, shape: Shape) -> Result<(Tables, Table<Item>), Err
     Ok((database, items))
 }
 
-/// Opens it as soon as nobody has it open.
+/// Opens it as soon as it is free.
 fn open_when_free(disk: &SimulatedDisk, shape: Shape) -> (Tables, Table<Item>) {
     loop {
         match open(disk, shape) {

@@ -1,6 +1,6 @@
-//! The log and the backup on disks of their own: found again by whoever opens or reads the database, and
-//! never mistaken. A directory that is absent, empty or another's is an error that names it; an
-//! interrupted creation leaves nothing that the next one stumbles over; and each disk may be full by itself.
+//! The log and the backup on disks of their own: found again by every opening and reader of the database, and never
+//! mistaken. A directory that is absent, empty or another's is an error that names it. An interrupted creation leaves
+//! nothing that disturbs the next one. Each disk may be full by itself.
 
 use crate::common;
 use crate::common::{Model, Opened, options};
@@ -127,7 +127,7 @@ fn a_database_that_is_all_in_one_directory_has_no_word_of_places() {
     let manifest = text_of(machine.path("bank.sdx/MANIFEST"));
     assert!(manifest.starts_with("format_version = 4\n") && !manifest.contains("places"));
     assert!(!machine.path("bank.sdx").join(PLACES_FILE).exists());
-    // And it stays so: what is at home cannot be said to be elsewhere.
+    // And it stays so: a part at home cannot be declared elsewhere.
     let error = places_error(machine.open(machine.options()).unwrap_err());
     assert!(matches!(error, PlacesError::AtHome { .. }), "{error:?}");
     assert!(!machine.path("fast").exists());
@@ -213,7 +213,7 @@ fn what_says_where_the_parts_are_is_missed_when_it_is_lost_or_damaged() {
     assert!(matches!(error, PlacesError::Damaged { .. }), "{error:?}");
     std::fs::write(&owner, owners).unwrap();
     machine.is_whole();
-    // Without its manifest it is a database that lost it, whatever is asked for.
+    // Without its manifest it is a database that lost it, for any options.
     std::fs::remove_file(machine.path("bank.sdx/MANIFEST")).unwrap();
     for again in [machine.options(), options(Shape::Threadless)] {
         let error = machine.open(again).unwrap_err();
@@ -242,7 +242,7 @@ fn a_directory_is_one_databases_and_a_new_one_wants_an_empty_one() {
     }
     let error = places_error(new().log_directory(&other).open_tables(&other).unwrap_err());
     assert!(matches!(error, PlacesError::Occupied { .. }), "{error:?}");
-    // What is a part is no database.
+    // A part is no database.
     let error = places_error(new().open_tables(machine.path("fast")).unwrap_err());
     assert!(matches!(error, PlacesError::IsPart { .. }), "{error:?}");
     assert!(
@@ -260,7 +260,7 @@ fn a_directory_is_one_databases_and_a_new_one_wants_an_empty_one() {
     assert!(matches!(error, PlacesError::Path { .. }), "{error:?}");
     assert!(!machine.path("new.sdx").exists() && !machine.path("a").exists());
     machine.is_whole();
-    // One directory for several parts, in which a file system has left what it leaves.
+    // One directory for several parts, in which a file system has left its own files.
     std::fs::create_dir_all(machine.path("all/lost+found")).unwrap();
     let all = machine.path("all");
     let named = new().log_directory(&all).backup_directory(&all);
@@ -329,7 +329,7 @@ fn interrupted_creation(interruption: impl Fn(u64) -> Faults, goes_on: bool) -> 
             };
             let made = disk.files().iter().any(|name| name == "MANIFEST");
             let options = match (made, attempt) {
-                // It is there: where its parts are it knows.
+                // It exists: it knows the places of its parts.
                 (true, _) => options(Shape::Threadless),
                 (false, 0) => again[0](0),
                 (false, 1) => again[1](0),
@@ -347,7 +347,7 @@ fn interrupted_creation(interruption: impl Fn(u64) -> Faults, goes_on: bool) -> 
                 is_home && (made || attempt != 1)
             });
             assert_eq!(wrong, None, "{what}");
-            // What is not used any more belongs to nobody. (Half a claim is none.)
+            // A directory that is not used any more is no database's. (Half a claim does not count.)
             let whole = |name: &String| {
                 let text = disk.read_all(name).unwrap();
                 name.ends_with(OWNER_FILE) && text.starts_with(b"format_version")

@@ -91,7 +91,7 @@ fn structs_come_back_as_they_went() {
     changed.picture = Some(Vec::new());
     changed.state = State::Late;
     assert_eq!(all, expected);
-    // By their names they are what everybody sees.
+    // By name all see the same rows.
     shop.read(|view| {
         let rows = view.rows("customers")?;
         let row = rows.get(&["Österreich".into(), 9.into()])?.expect("a row");
@@ -273,7 +273,7 @@ fn structs_are_found_by_indexes_in_transactions_and_snapshots() {
     assert_eq!(notes, [Some("taken out".to_string()), None]);
 }
 
-/// What an error of the handle's table says.
+/// The text of the refusal by the handle's table.
 fn said<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let error = result.expect_err("refused");
     assert!(matches!(error, Error::Refused(_)), "{error:?}");

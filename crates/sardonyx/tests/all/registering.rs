@@ -1,4 +1,4 @@
-//! Procedures are registered by name, for as long as somebody can call them.
+//! Procedures are registered by name, for as long as a handle exists.
 
 use sardonyx::procedures::{Procedure, TableSpace};
 use sardonyx::{Error, Tables, Transaction};

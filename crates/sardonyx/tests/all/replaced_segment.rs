@@ -1,7 +1,7 @@
-//! Segments of the log replaced as a whole: by older ones of the same database, by themselves as they
-//! were, by nothing, and by those of another database. After a clean close each of that is an error
-//! that names a file of the log and an offset, and `verify` says so; after a crash, what was there when
-//! the database was last opened is never lost in silence.
+//! Segments of the log replaced as a whole: by older ones of the same database, by their own former states, by
+//! nothing, and by those of another database. After a clean close each of these is an error that names a file of the
+//! log and an offset, and `verify` reports it. After a crash, the content of the last opening is never lost in
+//! silence.
 
 use crate::common::{Model, Opened, options};
 use sardonyx::Shape;
@@ -35,10 +35,10 @@ fn newest(files: &Files) -> String {
 
 struct Base {
     disk: SimulatedDisk,
-    /// What the segments were at several times.
+    /// The segments at several times.
     ages: Vec<Files>,
     model: Model,
-    /// What was there when it was last opened.
+    /// The content at the last opening.
     when_opened: Model,
 }
 
@@ -77,7 +77,7 @@ fn base(clean: bool, transactions: u64) -> Base {
     }
 }
 
-/// What may stand in the place of a segment.
+/// The possible substitutes of a segment.
 fn substitutes(base: &Base, name: &str) -> Vec<(String, Vec<u8>)> {
     let now = segments(&base.disk);
     let others = now.iter().filter(|(other, _)| *other != name);
@@ -156,7 +156,7 @@ fn i4_a_segment_replaced_after_a_crash_never_takes_what_was_there_when_it_was_op
             );
         }
     }
-    // What was written since the opening has no witness; what was there before has one.
+    // Groups written since the opening have no witness; earlier ones have one.
     assert!(noticed[1] > 40 && noticed[0] < noticed[1], "{noticed:?}");
 }
 

@@ -216,7 +216,7 @@ fn a_row_is_changed_and_deleted_where_it_was_found_and_only_while_it_is_there() 
             rows.get(&[1_u64.into()])?.expect("there").get("text")?,
             ValueRef::Text("another")
         );
-        // The place behind has no row, the one inside of a row is none, nor is the place another table's.
+        // The next place has no row, one inside a row is none, nor is the place another table's.
         for wrong in [
             Address(at.0 + 24),
             Address(at.0 + 8),

@@ -1,7 +1,8 @@
-//! Crashes at every step of the disk while tables change their shape: created, adopted, dropped, renamed, emptied; their
-//! columns, indexes and references added, dropped, renamed and widened; each by itself and among changes of rows in the
-//! same transaction, with checkpoints between. The database opens, is wholly before or wholly after each transaction, what
-//! was acknowledged is there, every index agrees with the rows, and the rest of the run then does what it would have done.
+//! Crashes at every step of the disk while tables change their shape: created, adopted, dropped, renamed, emptied;
+//! their columns, indexes and references added, dropped, renamed and widened. Each is tried by itself and among
+//! changes of rows in the same transaction, with checkpoints between. The database opens, and is wholly before or
+//! wholly after each transaction. Acknowledged transactions are there, and every index agrees with the rows. The rest
+//! of the run then has the effects that it would have had.
 
 pub mod cases;
 pub mod contents;
@@ -19,7 +20,8 @@ enum Step {
 }
 use Step::{Checkpoint, Run};
 
-/// Runs what is left of a script, as far as the disk lets it: how many transactions were acknowledged and begun.
+/// Runs the rest of a script, as far as the disk lets it. Returns the numbers of acknowledged and of begun
+/// transactions.
 fn run(database: &Tables, script: &[Step], done: usize) -> (usize, usize) {
     let (mut at, mut acknowledged) = (0, done);
     for step in script {
@@ -45,7 +47,7 @@ fn run(database: &Tables, script: &[Step], done: usize) -> (usize, usize) {
 
 /// Crashes at every step of a script. Returns how many there are.
 fn explore(name: &str, base: &SimulatedDisk, script: &[Step]) -> u64 {
-    // What it should be after each transaction.
+    // The expected content after each transaction.
     let disk = base.restart(Faults::default());
     let database = open(disk.clone()).expect("opens");
     let opened = disk.steps();

@@ -35,7 +35,7 @@ fn threads() -> BTreeMap<u64, (String, u64)> {
     found
 }
 
-/// How many threads are new; they must take no signals.
+/// The number of new threads; they must take no signals.
 fn new_threads(before: &BTreeMap<u64, (String, u64)>) -> usize {
     let mut new = 0;
     for (number, (name, blocked)) in threads() {
@@ -86,7 +86,7 @@ fn no_thread_of_the_library_takes_the_programs_signals() {
         while matches!(waiting.as_mut().poll(&mut context), Poll::Pending) {
             std::thread::yield_now();
         }
-        // The version keeper, the driver and what it starts, the one that waits for tickets.
+        // The version keeper, the driver and its threads, the one that waits for tickets.
         assert!(new_threads(&own) >= 3);
     });
 }

@@ -1,6 +1,5 @@
-//! A database that holds little is small and opened with little work; its log grows with use. Whatever
-//! happens while it grows, nothing acknowledged is lost (I1), nothing executed is stranded (I10), and a
-//! log that was cut is told (I4).
+//! A database that holds little is small and opened with little work; its log grows with use. During its growth
+//! nothing acknowledged is lost (I1), nothing executed is stranded (I10), and a cut log is reported (I4).
 
 use crate::common;
 use crate::common::{Model, Opened};
@@ -27,8 +26,8 @@ fn growing(shape: Shape) -> Options {
         .group_limits(limits)
 }
 
-/// A disk before its first database; or one with a database whose log was compacted, which is as small. And
-/// what the database holds.
+/// A disk before its first database; or one with a database whose log was compacted, which is as small. And the
+/// content of the database.
 fn beginning(seed: u64, faults: Faults, compacted: bool) -> (SimulatedDisk, Model) {
     let mut model = Model::default();
     if !compacted {
@@ -49,7 +48,7 @@ fn beginning(seed: u64, faults: Faults, compacted: bool) -> (SimulatedDisk, Mode
     (disk.restart(faults), model)
 }
 
-/// The database holds what the model does.
+/// The database has the model's content.
 fn check(opened: &Opened, model: &Model) {
     assert_eq!(opened.contents().expect("readable"), *model);
 }
@@ -142,7 +141,7 @@ fn i10_a_transaction_larger_than_what_is_prepared_has_it_prepared_or_is_undone()
         };
         let error = large(1000..1600).unwrap_err();
         assert!(error.to_string().contains("free disk space"), "{error}");
-        // It was undone, and what fits goes on.
+        // It was undone, and a smaller one goes on.
         check(&opened, &model);
         opened.put(9, 2).unwrap();
         model.put(9, 2);

@@ -1,6 +1,6 @@
-//! Snapshots of tables, in every shape: they show one commit whatever is committed since, hold nobody up,
-//! are refused where reads are, and outlive the database. A history of transactions and of snapshots that
-//! threads read is judged by `adya`: it must be strictly serializable.
+//! Snapshots of tables, in every shape. They show one commit, after any later ones, delay no other, are refused where
+//! reads are, and outlive the database. A history of transactions and of snapshots that threads read is judged by
+//! `adya`: it must be strictly serializable.
 
 use crate::alone::alone;
 use crate::common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
@@ -138,7 +138,7 @@ fn at_the_bound_the_oldest_ends_with_an_error_and_transactions_go_on() {
         assert!(matches!(error, Error::Limit(_)), "{error:?}");
         assert!(error.to_string().contains("snapshot_bytes_max"), "{error}");
         let rest: Vec<_> = scan.collect();
-        // What was read of its page before is given; then it is told, once.
+        // Rows of its page that were read before are returned; then comes one error.
         assert!(rest.last().expect("more").is_err());
         assert!(rest.iter().filter(|item| item.is_err()).count() == 1);
         let table: sardonyx::Error = contents(&new, items).expect_err("ended");

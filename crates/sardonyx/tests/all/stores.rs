@@ -1,5 +1,5 @@
-//! Tables of nodes beside tables in main memory: the same random operations on both, on rows with constraints of every kind
-//! and on the schemas themselves, give the same answers, the same errors and the same rows.
+//! Tables of nodes beside tables in main memory. The same random operations on both give the same answers, the same
+//! errors and the same rows. They are on rows with constraints of every kind and on the schemas themselves.
 
 use sardonyx::nodes::{Node, NodeOptions, NodeTables, Nodes, StorageOptions, TableNode};
 use sardonyx::rows::{ReadIndex, ReadRow, Rows};
@@ -357,7 +357,7 @@ fn row(row: &impl ReadRow, columns: &[usize]) -> Result<String, Error> {
     Ok(shown)
 }
 
-/// All that is in the tables, and in what order their indexes have it.
+/// The whole content of the tables, and the order of their indexes.
 fn contents<S: ReadRows>(store: &S) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for name in ["parents", "children", "grand", "later"] {

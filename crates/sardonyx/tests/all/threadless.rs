@@ -1,5 +1,5 @@
-//! Without threads whoever calls does everything: makes room for the log within a batch, and writes what
-//! nobody waits for once there is much of it.
+//! Without threads a caller does everything: makes room for the log within a batch, and writes transactions without a
+//! waiter once there are many.
 
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
 use sardonyx::disk::GroupLimits;
@@ -76,7 +76,7 @@ fn large(shape: Shape) -> Options {
     options.log_bytes_max(48 << 20).group_limits(limits)
 }
 
-/// How many of the items that were inserted are there if the machine fails now.
+/// The number of the inserted items that are there if the machine fails now.
 fn after_a_crash(disk: &SimulatedDisk) -> u64 {
     let disk = disk.restart(Faults::default());
     let opened = Opened::on(&disk, large(Shape::Threadless)).expect("recovers");

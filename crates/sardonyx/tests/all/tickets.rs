@@ -34,7 +34,7 @@ fn increment(opened: &Opened) -> Ticket<Result<u64, Error>> {
         })
 }
 
-/// What the disk would hold of item 0 if the machine failed now.
+/// The value of item 0 on the disk if the machine failed now.
 fn after_a_crash(disk: &SimulatedDisk, shape: Shape) -> u64 {
     let disk = disk.restart(Faults::default());
     let opened = Opened::on(&disk, options(shape)).expect("recovers");

@@ -1,5 +1,5 @@
-//! Real forks: a child made by the C library or by the raw system call runs a body and says by its exit
-//! code whether it was content. A child that hangs is killed by its alarm and so is not content.
+//! Real forks: a child made by the C library or by the raw system call runs a body. Its exit code shows if it was
+//! content. A child that hangs is killed by its alarm and so is not content.
 
 #![allow(dead_code, reason = "tests of other crates use a part of it")]
 
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// A child that takes longer hangs, in seconds.
 const CHILD_SECONDS: u32 = 20;
 
-/// How to fork.
+/// The way to fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fork {
     /// By the C library, which runs its handlers.
@@ -25,8 +25,8 @@ pub struct Child(libc::pid_t);
 
 impl Fork {
     fn fork(self) -> libc::pid_t {
-        // SAFETY: the child calls only what the tests are about, and ends without returning from its
-        // body's caller; that it may not need other threads is what is tested.
+        // SAFETY: the child calls only the functions that the tests are about, and ends without returning from its
+        // body's caller; the tests check that it needs no other threads.
         unsafe {
             match self {
                 Fork::Library => libc::fork(),
@@ -61,7 +61,7 @@ impl Fork {
     }
 }
 
-/// Ends a child at once, without what its parent's libraries do at their end.
+/// Ends a child at once, without the exit handlers of its parent's libraries.
 pub fn end(well: bool) -> ! {
     // SAFETY: ends the process.
     unsafe { libc::_exit(i32::from(!well)) }
@@ -77,7 +77,7 @@ impl Child {
         }
     }
 
-    /// Whether it ended by itself, and content.
+    /// Returns true if it ended by itself, and content.
     pub fn ends_content(self) -> bool {
         let mut status = 0;
         // SAFETY: waits for a child that was made here.
@@ -86,8 +86,7 @@ impl Child {
     }
 }
 
-/// A door between processes: the one waits before it until the other opens it, whichever is the
-/// child.
+/// A door between processes: one waits before it until the other opens it; either may be the child.
 pub struct Door(PipeReader, PipeWriter);
 
 impl Door {

@@ -1,5 +1,4 @@
-//! What the tests of the face share: a small schema, small options, and a plain model of what a
-//! database holds.
+//! Common parts of the tests of the face: a small schema, small options, and a plain model of a database's content.
 #![cfg_attr(
     shuttle,
     allow(dead_code, reason = "the Shuttle models use a part of it")
@@ -63,7 +62,7 @@ pub const PIPELINED_TWICE: Shape = Shape::Pipelined {
     output_threads: 2,
 };
 
-/// Every shape, whatever this machine would choose.
+/// Every shape, not only this machine's default.
 pub const SHAPES: [Shape; 4] = [
     PIPELINED,
     PIPELINED_TWICE,
@@ -71,7 +70,7 @@ pub const SHAPES: [Shape; 4] = [
     Shape::Threadless,
 ];
 
-/// Runs a test's body in every shape; what fails names the shape.
+/// Runs a test's body in every shape; a failure names the shape.
 pub fn in_every_shape(body: impl Fn(Shape)) {
     in_each(&SHAPES, body);
 }
@@ -93,11 +92,11 @@ fn in_each(shapes: &[Shape], body: impl Fn(Shape)) {
     }
 }
 
-/// Names how many seconds a body may take before it counts as one that hangs; 600 if it is not set.
-/// Nothing depends on it but how soon a failure is told.
+/// Names the seconds that a body may take before it counts as one that hangs; 600 if it is not set. Only the delay
+/// until a failure is reported depends on it.
 const PATIENCE: &str = "SARDONYX_TEST_PATIENCE";
 
-/// Ends the process when a body hangs: nothing else could, and nobody would be told what hangs.
+/// Ends the process when a body hangs: nothing else could, and the hanging body would be unknown.
 #[derive(Debug)]
 #[expect(dead_code, reason = "its end is the message")]
 pub struct Watchdog(mpsc::Sender<()>);
@@ -113,7 +112,7 @@ impl Watchdog {
             .to_string();
         std::thread::spawn(move || {
             if let Err(mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(patience) {
-                // Directly: what is captured would be lost.
+                // Directly: captured output would be lost.
                 let _ = writeln!(std::io::stderr(), "{test}, {what}: hangs");
                 std::process::abort();
             }
@@ -194,7 +193,7 @@ impl Opened {
             .expect("reads")
     }
 
-    /// Everything that is there; checks that the index finds what a scan finds.
+    /// The whole content; checks that the index and a scan find the same.
     pub fn contents(&self) -> Result<Model, Error> {
         let mut model = Model::default();
         self.database
@@ -223,7 +222,7 @@ impl Opened {
     }
 }
 
-/// What a database should hold.
+/// The expected content of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     pub items: BTreeMap<u64, u64>,
@@ -231,7 +230,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// What [`Opened::put`] does.
+    /// The effect of [`Opened::put`].
     pub fn put(&mut self, id: u64, value: u64) {
         self.items.insert(id, value);
         self.notes.push((id, value));
@@ -248,7 +247,7 @@ pub fn hide_planned_panics() {
         let shown = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let message = info.payload_as_str();
-            // What fails in a shape tells of it, whatever it was.
+            // A failure in a shape is shown, even a planned one.
             let planned = message
                 .is_some_and(|message| message.contains(PLANNED) && !message.starts_with("in "));
             if !planned {

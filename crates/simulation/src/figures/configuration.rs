@@ -1,4 +1,4 @@
-//! A point of the GEM paper's study: what differs from the parameters that the study starts from.
+//! A point of the GEM paper's study: its differences from the parameters that the study starts from.
 //!
 //! The figures and the statements of the GEM paper, section 4, concern a few switches: nodes,
 //! coupling, update strategy, routing, buffer size, where files are, debit-credit or trace. A
@@ -13,7 +13,7 @@ use crate::parameters::{
 /// The size of each node's database buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
-    /// As the study's parameters say; the GEM paper's have 200 pages.
+    /// The study's parameters; the GEM paper's have 200 pages.
     Small,
     /// Five times as many; 1000 in the GEM paper.
     Large,
@@ -24,9 +24,8 @@ const LARGE_BUFFER: u32 = 5;
 
 pub use crate::load::SYNTHETIC_TRACE;
 
-/// Instructions of the transactions of the trace: the GEM paper gives none. Together with the
-/// overhead of I/O they make about 360,000 per transaction of 57 accesses, which is the GEM paper's
-/// 45% CPU utilisation at 50 TPS.
+/// Instructions of the transactions of the trace: the GEM paper gives none. Together with the overhead of I/O they
+/// make about 360,000 per transaction of 57 accesses. That is the GEM paper's 45% CPU utilisation at 50 TPS.
 const TRACE_INSTRUCTIONS: [f64; 3] = [20_000.0, 5_000.0, 25_000.0];
 
 /// Arrivals of the trace's transactions per second and node.
@@ -51,7 +50,7 @@ pub struct Configuration {
     pub nodes: u32,
     /// The coupling.
     pub coupling: Coupling,
-    /// When modified pages are written.
+    /// The time when modified pages are written.
     pub update: Update,
     /// To which node a transaction goes.
     pub routing: Routing,
@@ -65,7 +64,7 @@ pub struct Configuration {
     pub page_transfer: PageTransfer,
     /// The medium of messages; of the base's parameters unless GEM.
     pub medium: MessageMedium,
-    /// Of the trace with primary copy locking: whether read locks may be granted without authority.
+    /// For the trace with primary copy locking: true if read locks may be granted without authority.
     pub read_optimisation: bool,
 }
 

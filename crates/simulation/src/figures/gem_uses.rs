@@ -1,4 +1,4 @@
-//! Figures that the GEM paper does not have: what it says of GEM's other uses in sections 2, 4.4 and 6.
+//! Figures that the GEM paper does not have: its text on GEM's other uses in sections 2, 4.4 and 6.
 
 use super::debit_credit::{NODES, both_routings, single, storage};
 use super::{Configuration, Curve, Figure, Panel, Reading};

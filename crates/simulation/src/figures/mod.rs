@@ -1,7 +1,6 @@
-//! The GEM paper's Figures 4.1 to 4.7 as data: which curves, through which points (GEM paper,
-//! section 4).
+//! The GEM paper's Figures 4.1 to 4.7 as data: their curves, and the points of these (GEM paper, section 4).
 //!
-//! A [`Figure`] says what is drawn; a [`Study`] holds what was simulated for it. Neither simulates:
+//! A [`Figure`] describes a drawing; a [`Study`] holds the simulated outcomes for it. Neither simulates:
 //! the caller gives [`Study::run`] a function that does, and draws with [`crate::report`]. All
 //! figures share one study, in which points that several figures need are simulated once.
 //!
@@ -84,7 +83,7 @@ pub struct UnknownFigure {
     pub known: String,
 }
 
-/// All figures, in the GEM paper's order; then ours of what it says without a figure.
+/// All figures, in the GEM paper's order; then ours of its statements without a figure.
 pub fn all() -> Vec<Figure> {
     vec![
         debit_credit::figure_4_1(),
@@ -103,7 +102,7 @@ pub fn all() -> Vec<Figure> {
 /// The figure with that number.
 ///
 /// # Errors
-/// [`UnknownFigure`], which names those that there are.
+/// [`UnknownFigure`], which names the existing ones.
 pub fn find(id: &str) -> Result<Figure, UnknownFigure> {
     let figures = all();
     let known: Vec<_> = figures.iter().map(|figure| figure.id).collect();

@@ -54,11 +54,11 @@ pub struct Study {
 }
 
 impl Study {
-    /// Simulates what is needed, on the hardware of `base`. Searches begin together with the
-    /// points, and each of their rounds is one call of `simulate`.
+    /// Simulates the needed points, on the hardware of `base`. Searches begin together with the points, and each of
+    /// their rounds is one call of `simulate`.
     ///
     /// # Errors
-    /// That of `simulate`.
+    /// The error of `simulate`.
     pub fn run<E>(base: &Parameters, needs: &Needs, simulate: &Simulate<'_, E>) -> Result<Self, E> {
         let on_base = |configuration: &Configuration| configuration.parameters(base);
         let mut points: Vec<Parameters> = needs.outcomes.iter().map(on_base).collect();
@@ -76,11 +76,11 @@ impl Study {
         })
     }
 
-    /// Simulates what `needs` names again, with `replications` of each point at least: those that it
-    /// has are among them, since a replication depends on its number alone.
+    /// Simulates the points of `needs` again, with `replications` of each point at least: the present ones are among
+    /// them, since a replication depends on its number alone.
     ///
     /// # Errors
-    /// That of `simulate`.
+    /// The error of `simulate`.
     pub fn replicate<E>(
         &mut self,
         needs: &Needs,

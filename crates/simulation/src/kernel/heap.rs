@@ -1,9 +1,9 @@
 //! A priority queue of events: a heap of four children a node.
 //!
-//! Most events are dispatched to a process that schedules another before it waits again. So the
-//! place of the removed root is left vacant. The next event to come is put there and sinks, which
-//! is half the work of filling the hole from the end and letting the new one rise. Four children
-//! halve the depth of two, and the four share one line of the processor's cache.
+//! Most events are dispatched to a process that schedules another before it waits again. So the place of the removed
+//! root is left vacant. The next event to come is put there and sinks. That is half the work of filling the hole from
+//! the end and letting the new one rise. Four children halve the depth of two, and the four share one line of the
+//! processor's cache.
 
 use crate::time::Time;
 

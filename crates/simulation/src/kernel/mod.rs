@@ -8,8 +8,7 @@
 //!
 //! - There are no wakers. A waiting place ([`Wait`], a station, a signal) notes the running process
 //!   and schedules an event for it. So only combinators that poll all their children at every poll
-//!   work inside a process; those that trust a waker to tell which child is ready would sleep
-//!   forever.
+//!   work inside a process; those that trust a waker to identify the ready child would sleep forever.
 //! - The kernel that [`Kernel::new`] returned owns the processes; its clones are handles. Processes
 //!   hold handles, so they could never be freed by counting; they are dropped with the owner.
 
@@ -100,7 +99,7 @@ impl Kernel {
         self.core.dispatched.get()
     }
 
-    /// Starts a process at the present instant, after what is already scheduled for it.
+    /// Starts a process at the present instant, after the events that are already scheduled for it.
     ///
     /// # Panics
     /// If the kernel that [`new`](Kernel::new) returned was dropped, or more than sixteen million
@@ -168,7 +167,7 @@ impl Kernel {
     /// The process that runs.
     ///
     /// # Panics
-    /// If none does: what waits can be polled only within a process.
+    /// If no process runs: a waiting future can be polled only within a process.
     #[inline]
     pub(crate) fn current(&self) -> ProcessId {
         let slot = self.core.current.get();
@@ -182,7 +181,7 @@ impl Kernel {
         self.core.current.get() == process.0
     }
 
-    /// Resumes `process` at `time`, after what is already scheduled for that instant.
+    /// Resumes `process` at `time`, after the events that are already scheduled for that instant.
     #[inline]
     pub(crate) fn schedule(&self, time: Time, process: ProcessId) {
         self.core

@@ -73,8 +73,8 @@ impl Processes {
         }
     }
 
-    /// Frees every slot and returns the processes that were waiting, for the caller to drop where
-    /// nothing is borrowed: what they drop may call the kernel.
+    /// Frees every slot and returns the waiting processes, for the caller to drop without a borrow: their drops may
+    /// call the kernel.
     pub(super) fn clear(&mut self) -> Vec<Body> {
         let mut bodies = Vec::new();
         for (index, slot) in self.slots.iter_mut().enumerate() {

@@ -76,8 +76,7 @@ impl EventQueue {
         self.present.pop_front().map(|order| Due::new(now, order))
     }
 
-    /// Forgets every pending event. The numbers go on, so that what was scheduled before stays
-    /// older than what comes.
+    /// Forgets every pending event. The numbers go on, so that earlier events stay older than later ones.
     pub(super) fn clear(&mut self) {
         self.later.clear();
         self.present.clear();

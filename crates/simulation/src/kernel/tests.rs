@@ -1,4 +1,4 @@
-//! The order of events, and who owns what.
+//! The order of events, and the ownership of processes.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -42,7 +42,7 @@ impl Accounts {
         self.0.iter().fold(Span::ZERO, |total, &span| total + span)
     }
 
-    /// The attempt so far is lost: whatever was booked since `before` counts as a restart.
+    /// The attempt so far is lost: all times booked since `before` count as a restart.
     pub fn restart(&mut self, before: &Accounts) {
         let lost = self.total() - before.total();
         *self = *before;

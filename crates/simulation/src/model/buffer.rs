@@ -1,6 +1,6 @@
 //! A node's database buffer (GEM paper, section 3.2): page frames, replaced least recently used.
 //!
-//! It holds which version of which page is there, not the pages. A page that an active transaction has modified is
+//! It holds the versions of pages, not the pages. A page that an active transaction has modified is
 //! *fixed*: it is not replaced before the transaction's end. A modified page that is replaced leaves its frame but
 //! counts as a copy of the node until it has been written to storage: a node that requests it meanwhile gets it.
 
@@ -17,7 +17,7 @@ pub struct Buffer {
     leaving: PageMap<Psn>,
     /// Modified pages that are written when one has to be replaced.
     write_back_pages: usize,
-    /// Of these, those that keep their frames and whose writes are to be begun.
+    /// Pages that keep their frames and whose writes are to be begun.
     due: Vec<Replaced>,
 }
 
@@ -69,8 +69,8 @@ impl Buffer {
         frame.or_else(|| self.leaving.get(&page).copied())
     }
 
-    /// Uses the copy of `page` that is there; one that is leaving gets a frame again. Returns what
-    /// had to make room for it.
+    /// Uses the present copy of `page`; one that is leaving gets a frame again. Returns the page that had to make room
+    /// for it.
     ///
     /// # Panics
     /// If there is no copy.
@@ -84,9 +84,8 @@ impl Buffer {
         self.place(page, psn, false)
     }
 
-    /// Brings version `psn` of `page` in, over an older copy if there is one, and returns what had
-    /// to make room for it. `modified`: storage does not have this version, and this node has to
-    /// see to it.
+    /// Brings version `psn` of `page` in, over an older copy if there is one, and returns the page that had to make
+    /// room for it. `modified`: storage does not have this version, and this node has to write it.
     pub fn install(&mut self, page: u64, psn: Psn, modified: bool) -> Option<Replaced> {
         if let Some(frame) = self.frames.touch(page) {
             // A message that was overtaken by a newer version brings nothing new.

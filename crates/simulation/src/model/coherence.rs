@@ -1,4 +1,4 @@
-//! Doing what a node's protocol machine asks for: entry accesses in GEM, messages, page writes.
+//! The actions that a node's protocol machine requests: entry accesses in GEM, messages, page writes.
 //!
 //! The machine decides everything that concerns locks and versions; here it costs time. Entry accesses
 //! are made on the processor that the caller holds; messages and writes are processes of their own.
@@ -16,9 +16,9 @@ use sardonyx_sharing::protocol::{
 };
 use std::rc::Rc;
 
-/// Feeds `input` to the node's machine and does what it asks for. The caller holds a processor.
+/// Feeds `input` to the node's machine and does its actions. The caller holds a processor.
 pub async fn drive(system: &Rc<System>, node: &Node, input: Input) {
-    // Taken from those who are done, since this runs for every lock: no allocation.
+    // Taken from finished calls, since this runs for every lock: no allocation.
     let mut work = system.work.borrow_mut().pop().unwrap_or_default();
     let Work { inputs, outputs } = &mut work;
     inputs.push_back(input);
@@ -129,8 +129,8 @@ pub fn keep(system: &Rc<System>, node: &Node, page: u64) {
     write_replaced(system, node, replaced);
 }
 
-/// Begins to write a modified page that was replaced. Returns what to wait for if the one who needed
-/// the frame has to.
+/// Begins to write a modified page that was replaced. Returns the signal to wait for if the caller that needed the
+/// frame has to.
 pub fn write_replaced(
     system: &Rc<System>,
     node: &Node,

@@ -24,7 +24,7 @@ pub struct Gem {
 }
 
 impl Gem {
-    /// GEM as the parameters say.
+    /// GEM with these parameters.
     pub fn new(kernel: &Kernel, gem: &crate::parameters::Gem, random: Random) -> Self {
         let (pages, entries) = (random.clone(), random);
         let page = Span::from_microseconds(gem.page_microseconds);
@@ -129,8 +129,8 @@ impl Disks {
         })
     }
 
-    /// The time that a disk takes for an access, from the stream of whom it is for; of no
-    /// transaction's, from the disks' own.
+    /// The time that a disk takes for an access, from the random stream of its transaction; without a transaction,
+    /// from the disks' own.
     pub fn access_time(&self, random: Option<&mut Random>) -> Span {
         match random {
             Some(random) => self.access.draw_from(random),
@@ -224,7 +224,7 @@ fn spread(page: u64) -> u32 {
     (page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as u32
 }
 
-/// All servers of a kind as one figure, from what each queue measured.
+/// All servers of a kind as one figure, from the measurements of each queue.
 pub fn station(name: &str, queues: impl IntoIterator<Item = ServerStatistics>) -> Station {
     let mut station = Station {
         name: name.to_string(),

@@ -73,7 +73,7 @@ pub async fn page(system: &System) {
     system.gem.page_access().await;
 }
 
-/// Brings `page` to its disk, as often as it is written meanwhile.
+/// Brings `page` to its disk, again after each write meanwhile.
 pub async fn destage(system: Rc<System>, node: usize, cache: Rc<GemCache>, number: u64) {
     let node: &Node = &system.nodes[node];
     loop {

@@ -65,7 +65,7 @@ impl<V: Copy> Lru<V> {
     /// Adds `page` as the most recently used.
     ///
     /// # Panics
-    /// If it is there already.
+    /// If it is present already.
     pub fn insert(&mut self, page: u64, value: V) {
         let entry = Entry {
             page,

@@ -1,4 +1,4 @@
-//! From what the parts of the system counted to a [`Measurement`].
+//! From the counts of the system's parts to a [`Measurement`].
 
 use super::devices::{Disks, station};
 use super::system::{Medium, System};
@@ -7,8 +7,8 @@ use crate::measurement::{Little, LockFigures, Measurement, PartitionFigures, Res
 use crate::parameters::{Coupling, MessageMedium, Parameters};
 use sardonyx_sharing::protocol::Counters;
 
-/// Starts measuring: everything counts from now on. Returns what the protocol machines, which know no
-/// time, have counted until now.
+/// Starts measuring: everything counts from now on. Returns the counts until now of the protocol machines, which know
+/// no time.
 pub fn reset(system: &System) -> Vec<Counters> {
     system.tally.borrow_mut().reset(system.kernel.now());
     system.gem.reset();

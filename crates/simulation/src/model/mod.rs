@@ -1,14 +1,14 @@
 //! The model of the GEM paper (section 3): SOURCE, processing nodes, external devices.
 //!
-//! - `system`: what there is, and what it costs.
-//! - `source`: when transactions arrive, what they do, which node gets them.
+//! - `system`: the parts of the system, and their costs.
+//! - `source`: the arrivals of transactions, their references, and their nodes.
 //! - `transaction`: the life of a transaction, as one process; `page_access`: its reads and writes.
-//! - `coherence`: carrying out what the protocol machines ask for.
-//! - `buffer`, `disk_cache`, `lru`: which pages are where.
+//! - `coherence`: carrying out the protocol machines' requests.
+//! - `buffer`, `disk_cache`, `lru`: the places of pages.
 //! - `devices`, `service`: disks, controllers, GEM, and their times.
 //! - `gem_cache`: a page cache in GEM before a file's disks.
 //! - `waiting`, `machine`: a node's waiting transactions, and its side of the protocol.
-//! - `accounts`, `tally`: what is measured.
+//! - `accounts`, `tally`: measurements.
 //!
 //! Concurrency and coherency control are not modelled. The protocol machines of
 //! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table

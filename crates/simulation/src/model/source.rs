@@ -1,5 +1,4 @@
-//! SOURCE (GEM paper, section 3.1): when transactions arrive, what they do, and which node gets
-//! them.
+//! SOURCE (GEM paper, section 3.1): the arrivals of transactions, their references, and their nodes.
 
 use super::system::{Stream, Streams, System};
 use super::transaction::{self, Job, References};
@@ -77,7 +76,7 @@ fn arrivals(system: &System, rate_per_node: f64, streams: &Streams) -> Arrivals 
     Arrivals::new(process, rate, seed).expect("parameters are checked when they are read")
 }
 
-/// Draws what arrives.
+/// Draws the arriving transactions.
 struct Draws {
     routing: Random,
     load: Drawn,

@@ -1,4 +1,4 @@
-//! The simulated system: nodes, devices, the global lock table in GEM, and what they cost.
+//! The simulated system: nodes, devices, the global lock table in GEM, and their costs.
 
 use super::buffer::Buffer;
 use super::devices::{Disks, DisksPlan, Gem};
@@ -75,7 +75,7 @@ pub struct Node {
     pub slots: Server,
     /// Its database buffer.
     pub buffer: RefCell<Buffer>,
-    /// Pages that are being read from storage, and who else waits for them.
+    /// Pages that are being read from storage, and the other waiters for them.
     pub fetching: RefCell<PageMap<Vec<Signal<()>>>>,
     /// The waiting ones, by page, until a modified page that was replaced is written.
     pub leaving: RefCell<PageMap<Signal<()>>>,
@@ -89,7 +89,7 @@ pub struct Node {
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
     history: RefCell<HistoryEnd>,
-    /// Where HISTORY is locked: the ends without a transaction.
+    /// The ends of HISTORY without a transaction, if HISTORY is locked.
     own_ends: RefCell<VecDeque<HistoryEnd>>,
 }
 
@@ -229,8 +229,8 @@ impl System {
         Span::from_microseconds(count / self.parameters.node.mips)
     }
 
-    /// The costs of `message`: instructions at each end, and bytes on the network. Each page beyond the first
-    /// adds its bytes and what a long message costs more than a short one. Through GEM it costs the accesses in
+    /// The costs of `message`: instructions at each end, and bytes on the network. Each page beyond the first adds its
+    /// bytes and the difference in cost between a long message and a short one. Through GEM it costs the accesses in
     /// addition, and no byte on the network.
     pub fn message_cost(&self, message: &Message) -> (f64, u64) {
         let messages = &self.parameters.messages;

@@ -6,7 +6,7 @@ use crate::time::{Span, Time};
 
 /// Counts since the start of measuring.
 pub struct Tally {
-    /// When measuring started.
+    /// The beginning of the measurement.
     pub since: Time,
     /// Transactions that arrived.
     pub arrivals: u64,
@@ -38,7 +38,7 @@ pub struct Tally {
     pub swap_failures: u64,
     /// Instructions at both ends of the messages sent.
     pub message_instructions: f64,
-    /// Accesses to pages in GEM beside those of files that are there: messages, transfers, caches.
+    /// Accesses to pages in GEM other than pages of files there: messages, transfers, caches.
     pub gem_pages: u64,
     /// Accesses to entries in GEM beside those of the global lock table: messages, caches.
     pub gem_entries: u64,
@@ -54,9 +54,9 @@ pub struct Tally {
 pub struct PartitionTally {
     /// Page accesses; several of one transaction to one page, one after the other, count once.
     pub accesses: u64,
-    /// Of them, those that found the current version in the buffer.
+    /// Accesses that found the current version in the buffer.
     pub hits: u64,
-    /// Of them, those that found an old version there.
+    /// Accesses that found an old version there.
     pub invalidations: u64,
     /// Valid copies in other nodes' buffers that a commit made old.
     pub made_invalid: u64,

@@ -25,13 +25,13 @@ use std::rc::Rc;
 
 /// A transaction as it arrives.
 pub struct Job {
-    /// When it arrived.
+    /// The time of its arrival.
     pub arrival: Time,
     /// The node it was sent to.
     pub node: usize,
     /// Its record accesses, in order.
     pub references: References,
-    /// Of its random numbers.
+    /// The seed of its random numbers.
     pub seed: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Draws {
 /// The record accesses of a transaction: debit-credit's lie in place.
 pub type References = SmallVec<[PageReference; 4]>;
 
-/// Why an attempt ended early.
+/// The reason why an attempt ended early.
 struct Deadlock;
 
 pub(super) struct Running<'a> {
@@ -358,7 +358,7 @@ impl Running<'_> {
         permit
     }
 
-    /// Another transaction of the node is reading the page: waits until it is there.
+    /// Another transaction of the node is reading the page: waits until it is read.
     async fn join_fetch(&mut self, page: u64, permit: Permit) -> Permit {
         let signal = Signal::new(&self.system.kernel);
         match self.node.fetching.borrow_mut().get_mut(&page) {
@@ -432,7 +432,7 @@ impl Running<'_> {
         tally.partitions[(page >> 32) as usize].made_invalid += valid.count() as u64;
     }
 
-    /// A deadlock's victim gives up what it has.
+    /// A deadlock's victim releases its locks and pages.
     async fn abort(&mut self) {
         for Modified { page, .. } in std::mem::take(&mut self.modified) {
             self.node.buffer.borrow_mut().unfix(page);

@@ -32,11 +32,11 @@ struct Request {
 /// The known times of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// When it was made.
+    /// The time of the request.
     pub since: Time,
-    /// When its transaction began to wait for another one, if it did, as far as its node knows.
+    /// The time when its transaction began to wait for another one, if it did, as far as its node knows.
     pub blocked: Option<Time>,
-    /// When its page was requested from another node.
+    /// The time when its page was requested from another node.
     pub page_requested: Option<Time>,
 }
 

@@ -20,19 +20,19 @@ pub struct Parameters {
     pub nodes: u32,
     /// The coupling of the nodes.
     pub coupling: Coupling,
-    /// When modified pages are written.
+    /// The time when modified pages are written.
     pub update: Update,
     /// To which node a transaction goes.
     pub routing: Routing,
     /// The length, the replications and the seed.
     pub run: Run,
-    /// When transactions arrive.
+    /// The arrival of transactions.
     pub arrival: Arrival,
     /// Their work.
     pub workload: Workload,
     /// The nodes.
     pub node: Node,
-    /// The network, and what messages cost.
+    /// The network, and the costs of messages.
     pub messages: Messages,
     /// Global Extended Memory.
     pub gem: Gem,
@@ -56,13 +56,13 @@ pub enum Coupling {
     Loose,
 }
 
-/// When modified pages are written to permanent storage.
+/// The time when modified pages are written to permanent storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Update {
     /// Before commit.
     Force,
-    /// When they are replaced in the buffer; at commit only the log.
+    /// When they are replaced in the buffer; at commit only the log is written.
     Noforce,
 }
 
@@ -70,7 +70,7 @@ pub enum Update {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
-    /// By what it will refer to: the branch, or its type by a routing table.
+    /// By its references: the branch, or its type by a routing table.
     Affinity,
     /// To any node, all alike.
     Random,
@@ -96,7 +96,7 @@ pub struct Run {
     pub most_in_system: u64,
 }
 
-/// When transactions arrive.
+/// The arrival of transactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrival {
@@ -224,7 +224,7 @@ pub enum ForceWrites {
     Parallel,
 }
 
-/// The network, and what messages cost.
+/// The network, and the costs of messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
@@ -326,7 +326,7 @@ pub enum DiskQueues {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// On what.
+    /// The kind of storage.
     pub storage: Storage,
     /// Mean access time of log disks.
     pub access_milliseconds: f64,
@@ -412,8 +412,8 @@ pub enum Storage {
     NonvolatileCache,
     /// Global Extended Memory, accessed synchronously.
     Gem,
-    /// Disks behind a page cache in GEM: saves reads, and writes wait for GEM only; accessed
-    /// synchronously. A node brings what was written from there to the disks later.
+    /// Disks behind a page cache in GEM: saves reads, and writes wait for GEM only; accessed synchronously. A node
+    /// brings written pages from there to the disks later.
     GemCache,
 }
 
@@ -442,7 +442,7 @@ impl Parameters {
         }
     }
 
-    /// The partition `name`, with what its entry leaves open taken from `default`.
+    /// The partition `name`, with missing keys taken from `default`.
     pub fn partition(&self, name: &str) -> Partition {
         let named = self.partition.get(name).cloned().unwrap_or_default();
         let fallback = &self.partition["default"];

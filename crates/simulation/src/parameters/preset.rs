@@ -10,7 +10,7 @@ pub struct Preset {
     pub name: &'static str,
     /// Its description, in a few words.
     pub what: &'static str,
-    /// The file, commented. All but the GEM paper's hold only what differs from the GEM paper's.
+    /// The file, commented. All but the GEM paper's hold only the differences from it.
     pub text: &'static str,
 }
 

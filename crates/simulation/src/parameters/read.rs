@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// The longest file of parameters, in bytes: many times what all keys take.
+/// The longest file of parameters, in bytes: many times the length of all keys.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The fault of parameters.
@@ -110,10 +110,10 @@ impl std::fmt::Display for Origin {
 }
 
 impl Layers {
-    /// The preset `name` and nothing over it.
+    /// The preset `name` alone.
     ///
     /// # Errors
-    /// [`ParameterError::Preset`] if there is none.
+    /// [`ParameterError::Preset`] if it does not exist.
     pub fn named(name: &str) -> Result<Self, ParameterError> {
         let preset = preset::find(name).ok_or_else(|| {
             let known: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -145,8 +145,8 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Lays a file over what is there. Paths in it are relative to the file's folder; the built-in
-    /// synthetic trace has none.
+    /// Lays a file over the present parameters. Paths in it are relative to the file's folder; the built-in synthetic
+    /// trace has none.
     ///
     /// # Errors
     /// [`ParameterError::File`] and [`ParameterError::Syntax`].
@@ -192,8 +192,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Lays one key over what is there: `node.mips=20`. A value that is no TOML is taken as a
-    /// string, so that `routing=random` needs no quotes.
+    /// Lays one key over the present parameters: `node.mips=20`. A value that is no TOML is taken as a string, so that
+    /// `routing=random` needs no quotes.
     ///
     /// # Errors
     /// [`ParameterError::Syntax`] if there is no `=` or no key.
@@ -257,7 +257,7 @@ impl Layers {
             };
             let limit =
                 limits::of(&key).expect("every numeric key has its limits, as a test shows");
-            // Written so that what is not a number is out of range, too.
+            // Written so that a NaN is out of range, too.
             if !(limit.least <= number && number <= limit.most) {
                 return Err(ParameterError::Range {
                     origin: self.origin_of(&key),

@@ -21,7 +21,7 @@ pub(super) struct Schedule<R> {
     points: Vec<Point<R>>,
     done: usize,
     finished: u64,
-    /// The sum of what all points are expected to need.
+    /// The sum of the expected numbers of all points.
     expected: u64,
 }
 
@@ -114,8 +114,8 @@ impl<R> Schedule<R> {
 }
 
 impl<R> Point<R> {
-    /// Follows the finished replications in order of their numbers, up to the first count that is
-    /// enough. This alone decides what the result is.
+    /// Follows the finished replications in order of their numbers, up to the first sufficient count. This alone
+    /// decides the result.
     fn extend_prefix(&mut self, plan: &Plan) {
         while !self.done {
             let next = self.results.get(self.prefix.count() as usize);

@@ -5,7 +5,7 @@ use crate::figures::{Configuration, Curve, Figure, Panel, Reading, Study};
 use crate::outcome::Outcome;
 use std::fmt::Write;
 
-/// Of the outcome's figures, those that explain a response time: column, section, name.
+/// The outcome's figures that explain a response time: column, section, name.
 const COLUMNS: &[(&str, &str, &str)] = &[
     (
         "input_queue_ms",
@@ -65,8 +65,8 @@ const COLUMNS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The points of `figure` that the study has, one a line: value, interval and what explains it. If
-/// an outcome has no such figure the field is empty.
+/// The points of `figure` that the study has, one a line: value, interval and explaining figures. If an outcome has no
+/// such figure the field is empty.
 pub fn csv(figure: &Figure, study: &Study) -> String {
     let mut text =
         "figure,part,curve,nodes,value,half_width,unit,replications,saturated".to_string();

@@ -9,7 +9,7 @@
 //! use sardonyx_simulation::parameters::Parameters;
 //! use sardonyx_simulation::report;
 //!
-//! // A study of nothing: what was not simulated is left out, not made up.
+//! // A study of nothing: unsimulated points are left out, not made up.
 //! let simulate = |_: &[Parameters]| Ok::<Vec<Outcome>, std::convert::Infallible>(Vec::new());
 //! let study = Study::run(&Parameters::paper(), &Needs::default(), &simulate)?;
 //! let figure = figures::find("4.1")?;

@@ -12,9 +12,9 @@ pub(super) struct CustomerId(u32);
 pub(super) struct Customer {
     pub(super) process: ProcessId,
     pub(super) arrival: Time,
-    /// The time of the service; absent for one who holds the server at will.
+    /// The time of the service; absent for a customer that holds the server at will.
     pub(super) service: Option<Span>,
-    /// When the service began; absent while waiting.
+    /// The beginning of the service; absent while waiting.
     pub(super) begin: Option<Time>,
 }
 
@@ -54,7 +54,7 @@ impl Customers {
             .expect("a customer of this station")
     }
 
-    /// Everyone in the station, in order of their places.
+    /// All customers in the station, in order of their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Customer> {
         self.places.iter().flatten()
     }

@@ -1,8 +1,8 @@
 //! The customers in service and in the queue, and their measurements.
 //!
 //! Two accounts are kept that never look at each other: the levels of the station (waiting
-//! customers, busy servers) integrated over time, and the time of every customer. Little's law says
-//! that they agree, and in whole picoseconds they must agree exactly, in every run.
+//! customers, busy servers) integrated over time, and the time of every customer. By Little's law they agree, and in
+//! whole picoseconds they must agree exactly, in every run.
 
 use std::collections::VecDeque;
 

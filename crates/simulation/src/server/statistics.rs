@@ -30,7 +30,7 @@ pub struct ServerStatistics {
     pub most_in_station: u64,
     /// Mean time in the queue, in seconds, of those whose service began.
     pub mean_wait_seconds: f64,
-    /// Mean time in the station, in seconds, of those who were served and left.
+    /// Mean time in the station, in seconds, of the customers that were served and left.
     pub mean_stay_seconds: f64,
     /// Little's law for the queue alone.
     pub queue_little: Little,
@@ -68,7 +68,7 @@ impl ServerStatistics {
     }
 }
 
-/// `sum / count`, or zero if there is none.
+/// `sum / count`, or zero if `count` is.
 pub(super) fn mean(sum: u128, count: u128) -> f64 {
     if count == 0 {
         return 0.0;

@@ -26,8 +26,8 @@ struct Visit {
     holds: bool,
 }
 
-/// When the service of each begins: everyone in turn takes the server that is free first, unless
-/// that is later than he would wait.
+/// The beginning of each service: all in turn take the server that is free first, unless that is later than their
+/// patience.
 fn begins_by_the_rule(visits: &[Visit], servers: u32) -> Vec<Option<u64>> {
     let mut free = vec![0; servers as usize];
     let begin = |visit: &Visit| {
@@ -61,7 +61,7 @@ async fn acquire_within(kernel: &Kernel, server: &Server, patience: Option<u64>)
     .await
 }
 
-/// When the service of each began, and the station at the end.
+/// The beginning of each service, and the station at the end.
 fn simulate(visits: &[Visit], servers: u32) -> (Vec<Option<u64>>, ServerStatistics) {
     let kernel = Kernel::new();
     let server = Server::new(&kernel, servers);

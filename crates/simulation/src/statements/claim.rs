@@ -1,4 +1,4 @@
-//! One checkable part of a statement: a quantity and where it must lie.
+//! One checkable part of a statement: a quantity and its bounds.
 //!
 //! The whole 95% interval decides. If it lies within the bounds the claim is met; if it lies outside
 //! the claim is missed. If it reaches over a bound the claim is undecided, and more replications may
@@ -6,8 +6,7 @@
 //! if it could be chance.
 //!
 //! A claim that no run can miss, since it follows from the parameters or from the model's
-//! construction, is *arithmetic*: it checks the parameters or the program, and says nothing of the
-//! systems.
+//! construction, is *arithmetic*: it checks the parameters or the program, and proves nothing about the systems.
 
 use super::quantity::{Quantity, Unknown};
 use crate::figures::{Estimate, Needs, Study};
@@ -54,8 +53,7 @@ pub struct Finding {
 pub enum Met {
     /// It does.
     Yes,
-    /// Its interval lies on both sides of a bound, or its search did not end: more replications
-    /// could tell.
+    /// Its interval lies on both sides of a bound, or its search did not end: more replications could decide.
     Undecided,
     /// It does not.
     No,
@@ -156,7 +154,7 @@ impl Claim {
         }
     }
 
-    /// Why it is not met; nothing if it is.
+    /// The reason why it is not met; nothing if it is.
     pub fn objection(&self, finding: &Finding) -> Option<String> {
         let (what, bounds) = (&self.what, self.bounds.in_words(self.unit));
         match (finding.met, &finding.value) {

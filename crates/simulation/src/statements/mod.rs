@@ -1,8 +1,8 @@
 //! Every statement of the GEM paper's sections 4 and, of GEM's other uses, 2 and 6 as a check over outcomes (GEM paper).
 //!
-//! A [`Statement`] is data: what the GEM paper says, in which [`Claim`]s that is checked, and why with that tolerance.
+//! A [`Statement`] is data: the GEM paper's sentence, the [`Claim`]s that check it, and the reason for its tolerance.
 //! [`Statement::judge`] is a pure function of a [`Study`], so that the same outcomes give the same [`Verdict`];
-//! [`markdown`] writes them down. If the GEM paper is silent about a detail that matters, the tolerance says so.
+//! [`markdown`] writes them down. If the GEM paper is silent about a detail that matters, the tolerance mentions it.
 //!
 //! ```
 //! use sardonyx_simulation::figures::Needs;
@@ -48,7 +48,7 @@ pub struct Statement {
     pub says: &'static str,
     /// The GEM paper's figure or ordering.
     pub paper: &'static str,
-    /// Why the bounds are as they are.
+    /// The reason for the bounds.
     pub tolerance: &'static str,
     /// The checked claims: all must be met.
     pub claims: Vec<Claim>,
@@ -66,11 +66,11 @@ pub enum Holds {
     Undecided,
     /// All its claims are met, and none could be missed by any run.
     Arithmetic,
-    /// Not all of its points were simulated.
+    /// Some of its points were not simulated.
     NotSimulated,
 }
 
-/// A statement beside what was found.
+/// A statement beside its finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The statement's section and number.
@@ -85,7 +85,7 @@ pub struct Verdict {
     pub ours: String,
     /// The check.
     pub check: String,
-    /// Why with these bounds.
+    /// The reason for these bounds.
     pub tolerance: &'static str,
     /// Its verdict.
     pub holds: Holds,
@@ -95,7 +95,7 @@ pub struct Verdict {
     pub claims: Vec<ClaimVerdict>,
 }
 
-/// A claim beside what was found.
+/// A claim beside its finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimVerdict {
     /// Its check.

@@ -64,7 +64,7 @@ fn measurement(point: &Parameters, chance: f64) -> Measurement {
     }
 }
 
-/// The share of what is elsewhere: 0 with affinity routing.
+/// The share of references to other nodes: 0 with affinity routing.
 fn elsewhere(point: &Parameters) -> f64 {
     match point.routing {
         Routing::Random => 1.0 - 1.0 / f64::from(point.nodes),
@@ -124,7 +124,7 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
     let page_requests = if loose { 0.0 } else { hot.from_nodes };
     let with_locks = if loose { hot.from_nodes } else { 0.0 };
     let extra = 2.5 + 1.5 * f64::from(u8::from(force)) + 6.5 * page_requests;
-    // Through GEM messages cost a quarter; a page across GEM saves what is long in its message.
+    // Through GEM messages cost a quarter; a page across GEM saves the long part of its message.
     let cheap = match point.messages.medium {
         MessageMedium::Network => 1.0,
         MessageMedium::Gem => 0.25,
@@ -262,7 +262,7 @@ fn trace(point: &Parameters, chance: f64) -> Measurement {
     one
 }
 
-/// True if `one` and `other` differ in nothing but the arrival rate, which searches vary.
+/// True if `one` and `other` differ only in the arrival rate, which searches vary.
 pub(crate) fn is_same_point(one: &Parameters, other: &Parameters) -> bool {
     let mut same_rate = one.clone();
     same_rate.arrival.rate_per_node = other.arrival.rate_per_node;

@@ -31,7 +31,7 @@ pub enum Quantity {
     Multiple(Box<Quantity>, f64),
 }
 
-/// Why a quantity has no value.
+/// The reason why a quantity has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unknown {
@@ -66,12 +66,11 @@ impl Quantity {
 
     /// Its value in `study`, with the 95% interval of the whole expression.
     ///
-    /// The replications of one number share their random numbers in all points (common random
-    /// numbers: the same arrivals, references, path lengths and disk times). So the common part of
-    /// several points cancels in a difference. Therefore the expression is evaluated on paired
-    /// replications. The jackknife leaves out one number after another, which for a difference is
-    /// exactly Student's interval of the paired differences, and for a quotient that of its
-    /// linearisation. Of points with different numbers of replications the common ones count.
+    /// The replications of one number share their random numbers in all points (common random numbers: the same
+    /// arrivals, references, path lengths and disk times). So the common part of several points cancels in a
+    /// difference. Therefore the expression is evaluated on paired replications. The jackknife leaves out one number
+    /// after another. For a difference that is exactly Student's interval of the paired differences, and for a
+    /// quotient that of its linearisation. Of points with different numbers of replications the common ones count.
     ///
     /// # Errors
     /// [`Unknown`] if the study lacks a point, or a throughput could not be reached.

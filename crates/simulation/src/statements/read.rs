@@ -2,7 +2,7 @@
 
 use crate::measurement::{Measurement, PartitionFigures, Station};
 
-/// Per transaction: what happened to the pages of some partitions.
+/// Counts per transaction for the pages of some partitions.
 #[derive(Default)]
 struct Pages {
     accesses: f64,

@@ -1,4 +1,4 @@
-//! Section 4.1: what follows from the parameters (Table 4.1).
+//! Section 4.1: consequences of the parameters (Table 4.1).
 
 use super::Statement;
 use super::claim::Bounds::{Above, Below, Within};

@@ -1,4 +1,4 @@
-//! Section 6: what the GEM paper concludes without having measured it.
+//! Section 6: the GEM paper's conclusions without a measurement.
 
 use super::Statement;
 use super::claim::Bounds::{Above, Below};

@@ -397,7 +397,7 @@ fn points_that_are_missing_are_said() {
     let missing = verdicts
         .iter()
         .filter(|verdict| verdict.holds == Holds::NotSimulated);
-    // All but those that need nothing but parameters.
+    // All but those that need only parameters.
     assert_eq!(missing.count(), verdicts.len() - 5);
 }
 

@@ -50,12 +50,12 @@ impl Histogram {
         self.counts.len()
     }
 
-    /// The length that `share` (0 to 1) of the observations do not exceed; zero if there are none.
+    /// The length that `share` (0 to 1) of the observations do not exceed; zero without observations.
     pub fn quantile(&self, share: f64) -> Span {
         Span::from_picoseconds(self.counts.value_at_quantile(share) * PICOSECONDS)
     }
 
-    /// The longest observation; zero if there are none.
+    /// The longest observation; zero without observations.
     pub fn max(&self) -> Span {
         Span::from_picoseconds(self.counts.max() * PICOSECONDS)
     }

@@ -21,10 +21,10 @@ const MANY_DEGREES: u64 = 400;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The mean over the replications; zero if there are none.
+    /// The mean over the replications; zero without replications.
     pub mean: f64,
-    /// Half the width of the interval; infinite below two replications, which tell nothing of how
-    /// much a third would differ.
+    /// Half the width of the interval; infinite below two replications, which do not show how much a third would
+    /// differ.
     pub half_width: f64,
     /// The number of replications.
     pub replications: u32,
@@ -68,9 +68,9 @@ impl Interval {
 
 /// The quantile of Student's t distribution for a two-sided interval of 95%.
 ///
-/// For few degrees of freedom it is from the exact finite series of the distribution for whole
-/// degrees (Abramowitz and Stegun 26.7.3 and 26.7.4), solved by bisection. For many it is from the
-/// expansion around the normal distribution (26.7.5).
+/// For few degrees of freedom it is from the exact finite series of the distribution for whole degrees, solved by
+/// bisection (Abramowitz and Stegun 26.7.3, 26.7.4). For many it is from the expansion around the normal distribution
+/// (26.7.5).
 ///
 /// # Panics
 /// If `degrees` is zero: there is no such distribution.

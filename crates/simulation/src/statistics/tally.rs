@@ -64,7 +64,7 @@ impl Tally {
         self.count
     }
 
-    /// Their mean, or zero if there are none.
+    /// Their mean, or zero without observations.
     pub fn mean(&self) -> f64 {
         self.mean
     }

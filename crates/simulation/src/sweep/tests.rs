@@ -1,4 +1,4 @@
-//! Ranges, grids, and what is drawn of them.
+//! Ranges, grids, and their drawings.
 
 use super::*;
 use crate::measurement::Measurement;

@@ -1,9 +1,8 @@
 //! Simulated queues against those that can be solved on paper (GEM paper's stations, section 3.3).
 //!
 //! Each figure must lie within the 95% interval over thirty replications, and the intervals must be
-//! narrow enough that a wrong queue would not fit. The seeds are fixed, so a run always gives the
-//! same figures. One seed in twenty would miss, for that is what 95% means; that it is not more is
-//! a test of its own.
+//! narrow enough that a wrong queue would not fit. The seeds are fixed, so a run always gives the same figures. By the
+//! meaning of 95%, one seed in twenty would miss; another test checks that it is not more.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use sardonyx_simulation::statistics::Interval;
 use sardonyx_simulation::time::{Span, Time};
 use sardonyx_workload::random::Random;
 
-/// How service times are distributed around their mean.
+/// The distribution of service times around their mean.
 #[derive(Clone, Copy, Debug)]
 enum Service {
     Constant,
@@ -25,7 +24,7 @@ enum Service {
     Mixed,
 }
 
-/// Whether a customer is served or holds a server and waits itself.
+/// The manner of service: a customer is served, or holds a server and waits itself.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     Serve,
@@ -144,7 +143,7 @@ fn check(queue: Queue, seed: u64, expected: Equilibrium) {
             run.queue_little.holds() && run.station_little.holds(),
             "{run:?}"
         );
-        // L = λW of those who left; the few who stay over the window's ends make the difference.
+        // L = λW of the customers that left; the few that stay over the window's ends make the difference.
         let product = run.throughput() * run.mean_stay_seconds;
         assert!(
             (product / run.mean_in_station - 1.0).abs() < 0.02,

@@ -8,7 +8,7 @@
 use super::{Catalogue, CatalogueError, Definition, Extent, Kind, Write};
 
 impl Catalogue {
-    /// Gives a life that no table has, and what to write.
+    /// Gives out a life that no table has. Returns it, and the writes.
     ///
     /// # Errors
     /// [`CatalogueError::Limit`] if there are no more lives: `compact` gives new ones.
@@ -18,8 +18,8 @@ impl Catalogue {
         Ok((life, vec![Write::new(Self::ROOT, &self.root())]))
     }
 
-    /// Gives a table its next extent, of so many pages, in which there will be pages that are not the table's own; and
-    /// what to write. As [`Catalogue::extend_table`].
+    /// Gives a table its next extent, of so many pages, some of which will not be the table's own. Returns it, and the
+    /// writes. As [`Catalogue::extend_table`].
     ///
     /// # Errors
     /// As [`Catalogue::extend_table`].

@@ -44,9 +44,8 @@ impl Catalogue {
         self.number_of(&definition(name))
     }
 
-    /// Declares an area, unless it is declared already: its number, and what to write. It has no
-    /// pages yet. The store must have all [`Catalogue::pages`] before the writes are stored: at least
-    /// [`CATALOGUE_PAGES`].
+    /// Declares an area, unless it is declared already. Returns its number, and the writes. It has no pages yet. The
+    /// store must have all [`Catalogue::pages`] before the writes are stored: at least [`CATALOGUE_PAGES`].
     ///
     /// # Errors
     /// [`CatalogueError::LayoutDiffers`] if a table or journal has the name, [`CatalogueError::Limit`] if it
@@ -59,8 +58,8 @@ impl Catalogue {
         }
     }
 
-    /// Declares what is not declared yet: its number, and what to write. It has no pages yet. The store
-    /// must have all [`Catalogue::pages`] before the writes are stored: at least [`CATALOGUE_PAGES`].
+    /// Declares a definition that is not declared yet. Returns its number, and the writes. It has no pages yet. The
+    /// store must have all [`Catalogue::pages`] before the writes are stored: at least [`CATALOGUE_PAGES`].
     ///
     /// # Errors
     /// [`CatalogueError::LayoutDiffers`] if something has its name, or one of [`Definition::check`], or
@@ -125,9 +124,9 @@ impl Catalogue {
         self.place_of_extent(usual.min(there_is).max(pages_at_least))
     }
 
-    /// Gives an area its next extent, and what to write. The extent has as many pages as the area has so
-    /// far, between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least `pages_at_least`. They are
-    /// zeroes: never written before. The store must be grown to [`Catalogue::pages`] before they are used.
+    /// Gives an area its next extent. Returns it, and the writes. The extent has as many pages as the area has so far,
+    /// between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least `pages_at_least`. They are zeroes: never
+    /// written before. The store must be grown to [`Catalogue::pages`] before they are used.
     ///
     /// # Errors
     /// [`CatalogueError::NoArea`] if it is no area, [`CatalogueError::Limit`] if there is no room for
@@ -178,7 +177,7 @@ impl Catalogue {
         Ok((extent, writes))
     }
 
-    /// Gives a table its next extent, of so many pages, and what to write. As [`Catalogue::extend`].
+    /// Gives a table its next extent, of so many pages. Returns it, and the writes. As [`Catalogue::extend`].
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`] if it is no table, or as [`Catalogue::place_of_extent`]. The catalogue

@@ -1,8 +1,8 @@
 //! The bytes of definitions and extents.
 //!
-//! An extent's entry has the number of its table or area, or all bits set if it is free. In a catalogue of
-//! version 2 it also says whether the pages were others' before (flag 2), beside flag 1, which says that
-//! there are flags, and a sum. Entries of version 1 stay valid there, with zeroes for both.
+//! An extent's entry has the number of its table or area, or all bits set if it is free. In a catalogue of version 2
+//! it also has a sum and two flags. Flag 1 shows that there are flags, flag 2 that the pages were others' before.
+//! Entries of version 1 stay valid there, with zeroes for both.
 
 use super::{
     Catalogue, Definition, DefinitionBytes, Extent, ExtentBytes, FREE, KIND_AREA, KIND_DROPPED,
@@ -82,7 +82,7 @@ impl DefinitionBytes {
         definition.check().map_err(|error| error.to_string())?;
         let life_check = if self.life == 0 { 0 } else { !self.life };
         if self.life_check != life_check || self.life > LIFE_MAX {
-            return Err("a life that is none".to_string());
+            return Err("an impossible life".to_string());
         }
         Ok((definition, self.life))
     }
@@ -143,7 +143,7 @@ impl ExtentBytes {
             }
         };
         if self.check != check {
-            return Err("an extent of another table or area than it says");
+            return Err("an extent of another table or area than it records");
         }
         Ok((self.of as u16, self.flags & REUSED != 0))
     }

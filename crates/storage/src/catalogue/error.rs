@@ -3,7 +3,7 @@
 use super::way::{Way, refusal};
 use crate::store::StoreError;
 
-/// Why the catalogue cannot be read or changed.
+/// The reason why the catalogue cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {

@@ -22,7 +22,7 @@ impl Catalogue {
     /// The number of the table of this name.
     ///
     /// # Errors
-    /// [`CatalogueError::UnknownTable`] if there is none; journals and areas are none.
+    /// [`CatalogueError::UnknownTable`] if there is none, or it is a journal or an area.
     pub fn table_named(&self, name: &str) -> Result<u16, CatalogueError> {
         let is_named = |d: &Definition| matches!(d.kind, Kind::Table { .. }) && d.name == name;
         let number = self.definitions.iter().position(is_named);
@@ -32,7 +32,7 @@ impl Catalogue {
         Ok(number as u16)
     }
 
-    /// Says that the database has what programs of version 0.1 would misread, and what to write.
+    /// Raises the version, since programs of version 0.1 would misread the database. Returns the writes.
     pub fn require_newer(&mut self) -> Vec<Write> {
         if self.is_newer {
             return Vec::new();
@@ -81,7 +81,7 @@ impl Catalogue {
         Ok(self.changes_since(&before))
     }
 
-    /// Gives a table another name, and what to write.
+    /// Gives a table another name. Returns the writes.
     ///
     /// # Errors
     /// [`CatalogueError::NoTable`], [`CatalogueError::LayoutDiffers`] if something has the name,
@@ -155,7 +155,7 @@ impl Catalogue {
         Ok(Some((taken, self.changes_since(&before))))
     }
 
-    /// Takes back what [`Catalogue::declare`] did last, unless it took the place of something dropped.
+    /// Undoes the last [`Catalogue::declare`], unless it took the place of something dropped.
     pub fn forget_last(&mut self) {
         self.definitions.pop();
         // A transaction that is undone has given no life.
@@ -241,7 +241,7 @@ impl Catalogue {
             }
         }
         for place in 0..self.extents.len().max(before.extents.len()) {
-            // Entries of version 1 are valid in version 2, so they are only compared by what they say.
+            // Entries of version 1 are valid in version 2, so only their content is compared.
             if self.extents.get(place) == before.extents.get(place) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! The catalogue of a database whose tables were packed: each table in as few pages as its rows take.
 //!
-//! Areas stay where they are, since what is in them is not known here and may name pages. Tables fill the room around
-//! them, one after the other; what is left between areas is free.
+//! Areas keep their places, since their content is not known here and may name pages. Tables fill the room around
+//! them, one after the other; the rest between areas is free.
 
 use super::change::check_limit;
 use super::{

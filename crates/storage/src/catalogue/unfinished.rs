@@ -1,9 +1,9 @@
 //! True if multi-level transactions have not ended. Their effects may still be compensated, so only the
 //! multi-level way, which does that when it opens the database, may read it.
 //!
-//! That way keeps how to undo its running transactions in the area [`UNDO_AREA`]. All that is known of
-//! the area's format here is how a page says that it begins the undo records of a running
-//! transaction; the format itself is `multilevel::undo`'s.
+//! That way keeps the undo of its running transactions in the area [`UNDO_AREA`]. This module knows only one part of
+//! the area's format: the mark of a page that begins the undo records of a running transaction. `multilevel::undo`
+//! defines the format.
 //!
 //! Invariant: no single-level reader sees a page with completed operations of unfinished transactions
 //! (DASDBS paper, section 2: such a page is not clean).
@@ -35,7 +35,7 @@ pub const CONTINUATION: u64 = u64::MAX;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 pub fn count(pages: &[u8], catalogue: &Catalogue) -> u64 {
-    // A table of this name would have been made by another way: then there are none.
+    // A table of this name would have been made by another way: then there are no such transactions.
     let Ok(Some(area)) = catalogue.area(UNDO_AREA) else {
         return 0;
     };
@@ -66,12 +66,11 @@ pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), CatalogueError>
     }
 }
 
-/// [`refuse`] for a way that does not know what is in its pages: if they hold no tables, they have
-/// no multi-level transactions either.
+/// [`refuse`] for a way that does not know the content of its pages: if they hold no tables, they have no multi-level
+/// transactions either.
 ///
 /// # Errors
-/// [`CatalogueError::Unfinished`]; [`CatalogueError::Damaged`] if there are tables and areas, but it cannot
-/// be said which.
+/// [`CatalogueError::Unfinished`]; [`CatalogueError::Damaged`] if there are tables and areas that cannot be read.
 pub fn refuse_in_any(store: &mut PageStore) -> Result<(), CatalogueError> {
     if !Catalogue::is_in(store.bytes()) {
         return Ok(());

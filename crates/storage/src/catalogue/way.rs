@@ -1,4 +1,4 @@
-//! The way in which a database was made, as its first pages tell.
+//! The way in which a database was made, read from its first pages.
 //!
 //! Tables and operations share the catalogue; the memory of a segment, the tables of nodes and the pages of a page
 //! server have marks of their own. Pages that closely coupled nodes use by number have no mark.

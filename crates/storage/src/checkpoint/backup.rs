@@ -63,7 +63,7 @@ impl BackupFile {
         self.file.write_at(offset, &found)
     }
 
-    /// Opens the file to read it; `None` if there is none.
+    /// Opens the file to read it; `None` if it does not exist.
     pub fn open_for_reading(
         disk: &dyn Disk,
         layout: StripeLayout,
@@ -137,8 +137,7 @@ impl BackupFile {
         ))
     }
 
-    /// Reads the first bytes of a slot's block. A file cut short reads as zeroes, which the
-    /// checksum then tells.
+    /// Reads the first bytes of a slot's block. A file cut short reads as zeroes, which the checksum then shows.
     pub fn read_data(&self, slot: u64, into: &mut [u8]) -> Result<(), DiskError> {
         if into.is_empty() {
             return Ok(());

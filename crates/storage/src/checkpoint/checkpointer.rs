@@ -4,8 +4,8 @@
 //!
 //! Invariants:
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
-//! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete, that is when
-//!   all of its blocks are durable and so is the journal's archive up to there.
+//! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete: all of its blocks are
+//!   durable, and so is the journal's archive up to there.
 //! - After any failure nothing more is written, and the log is needed from the same place as before. But
 //!   an error that left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by
 //!   the same step again. Such a step writes the same block to the same slot, which holds no newest
@@ -117,7 +117,7 @@ impl Checkpointer {
         Self::resume(disk, shadow, archiver, resume)
     }
 
-    /// A checkpointer that goes on with what recovery found.
+    /// A checkpointer that continues from the state that recovery found.
     pub(crate) fn resume(
         disk: Arc<dyn Disk>,
         shadow: Shadow,
@@ -147,16 +147,16 @@ impl Checkpointer {
     /// [`Checkpointer::write_archive`] writes.
     ///
     /// # Errors
-    /// [`CheckpointError::Gap`] unless it is the group at [`Checkpointer::position`]; what growing
-    /// DB' may give. All of them poison.
+    /// [`CheckpointError::Gap`] unless it is the group at [`Checkpointer::position`]; the errors of growing DB'. All
+    /// of them poison.
     pub fn apply(&mut self, header: &GroupHeader, payload: &[u8]) -> Result<(), CheckpointError> {
         self.check_poison()?;
         let result = self.apply_unchecked(header, Applied::Alone(payload));
         self.poison_on_error(result)
     }
 
-    /// As [`Checkpointer::apply`], of a group that the checkpointers of all stripes are given: each reads
-    /// only its own records.
+    /// As [`Checkpointer::apply`], of a group that the checkpointers of all stripes get: each reads only its own
+    /// records.
     ///
     /// # Errors
     /// As [`Checkpointer::apply`].
@@ -208,7 +208,7 @@ impl Checkpointer {
         self.poison_on_error(result)
     }
 
-    /// Begins a checkpoint: its writeout starts with DB' as it is now. Writes nothing yet.
+    /// Begins a checkpoint: its writeout starts with the present DB'. Writes nothing yet.
     pub fn begin(&mut self) -> Result<(), CheckpointError> {
         self.check_poison()?;
         if let Some(writeout) = &self.writeout {
@@ -342,8 +342,8 @@ impl Checkpointer {
             .map_or((0, 0), |writeout| (writeout.next_block, writeout.blocks))
     }
 
-    /// From where this stripe needs the log (I6): the start of the last *complete* checkpoint, and
-    /// not beyond what the journal's archive has durably.
+    /// The place from which this stripe needs the log (I6): the start of the last *complete* checkpoint, and not
+    /// beyond the durable end of the journal's archive.
     pub fn log_needed_from(&self) -> LogPosition {
         let complete = self.complete.redo_start;
         match &self.archiver {

@@ -44,7 +44,7 @@ pub enum CheckpointError {
     /// An earlier operation failed.
     #[error(
         "the checkpointer stopped after a failure ({cause}); the log is kept, so nothing is lost: \
-         reopen the database when the cause is gone"
+         reopen the database when the cause is removed"
     )]
     Poisoned {
         /// The first failure.
@@ -60,15 +60,15 @@ pub enum CheckpointError {
         cause: Arc<CheckpointError>,
     },
     /// The record of a store's progress cannot be written, so the log that it has is not freed.
-    #[error("how far the store has the log cannot be written down here: {cause}")]
+    #[error("the store's progress with the log cannot be recorded here: {cause}")]
     Unrecorded {
-        /// Why.
+        /// The cause.
         cause: DiskError,
     },
     /// The log is freed by the store that has it, and that gives no answer.
-    #[error("the log here is freed by the store that has it, and that gives no answer: {reason}")]
+    #[error("the log here is freed when the store has it, and the store gives no answer: {reason}")]
     StoreAway {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// A checkpoint was begun while one is being written.

@@ -33,8 +33,8 @@ pub(crate) enum InstallError {
     Store(#[from] StoreError),
 }
 
-/// Installs the payload's writes in order into a store of the whole database, growing the store as needed, and hands each encoded
-/// journal record to `journal`. After an error part of the payload may be installed.
+/// Installs the payload's writes in order into a store of the whole database, growing the store as needed. Each
+/// encoded journal record goes to `journal`. After an error part of the payload may be installed.
 pub(crate) fn install(
     store: &mut PageStore,
     payload: &[u8],

@@ -1,16 +1,16 @@
 //! The distance of checkpoints, and the spread of their blocks over it.
 //!
-//! Both are measured in log, not in time: a checkpoint exists to bound the log that recovery must apply, and a run is
-//! the same whenever it runs (I11). While transactions come, a checkpoint is written over the first half of the
-//! interval, so that at any moment it takes only a part of the disk and the processors from them. When none come, or a
-//! caller waits, it is written at once.
+//! Both are measured in log, not in time. A checkpoint exists to bound the log that recovery must apply, and a run is
+//! the same at any time (I11). While transactions come, a checkpoint is written over the first half of the interval.
+//! So at any moment it takes only a part of the disk and the processors from them. When none come, or a caller waits,
+//! it is written at once.
 //!
 //! Source: TPK paper, section 2, "Checkpointing": the thread writes "after processing about
 //! 10,000 transactions".
 
 use crate::log::LogPosition;
 
-/// The distance between the beginnings of two checkpoints: whichever of the two is reached first.
+/// The distance between the beginnings of two checkpoints: two limits, of which the first one reached counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckpointInterval {
     /// Bytes of log, headers and padding included.
@@ -21,7 +21,7 @@ pub struct CheckpointInterval {
     pub follows_size: bool,
 }
 
-/// The least bytes between two checkpoints of a small database, and how many times what it stores.
+/// The least bytes between two checkpoints of a small database, and a multiple of its stored bytes.
 const SMALL_BYTES: u64 = 64 << 20;
 const TIMES_STORED: u64 = 4;
 

@@ -1,9 +1,9 @@
-//! The checkpoints' ledger: how far they are, whether one is wanted, and why none can be taken. The same wherever they
-//! are taken: the stripes of a [`super::CheckpointStage`] enter here what they did. If the checkpoints are left to
-//! those who follow the log in a store, what puts it there enters how far that is. Callers that want a checkpoint, wait
-//! for one, or need room in the log look here.
+//! The checkpoints' ledger: their progress, the wanted ones, and the reason why none can be taken. It is the same in
+//! every place of checkpoints. The stripes of a [`super::CheckpointStage`] enter their work here. If the checkpoints
+//! are left to followers of the log in a store, the carrier of the log enters its progress. Callers that want a
+//! checkpoint, wait for one, or need room in the log look here.
 //!
-//! Invariant: I6 (the log is freed only up to what every entry allows).
+//! Invariant: I6 (the log is freed only up to the place that every entry allows).
 
 use super::{CheckpointError, Checkpointer};
 use crate::disk::DiskError;
@@ -40,14 +40,14 @@ pub(super) struct Entry {
     needed_from: LogPosition,
     /// The group up to which the last complete checkpoint, or the store, has everything.
     complete_from: LogPosition,
-    /// Up to where the log may go: what is before is written down as the store's. As `needed_from` for a stripe.
+    /// The log may be freed up to here: everything before is recorded as the store's. As `needed_from` for a stripe.
     dispensable_before: LogPosition,
     complete: u64,
     blocks: u64,
     bytes: u64,
     /// A checkpoint is wanted that has everything before this place.
     wanted: Option<LogPosition>,
-    /// Of a store: room was wanted where the log was here, and what is before is not all dispensable yet.
+    /// Of a store: the log was at this place when room was wanted, and not everything before is dispensable yet.
     room_for: Option<LogPosition>,
     failure: Option<Arc<CheckpointError>>,
     /// It waits for room on the disk.
@@ -58,7 +58,7 @@ pub(super) struct Entry {
     try_now: bool,
 }
 
-/// That a checkpoint waits for room on the disk; it goes on by itself when there is some.
+/// A checkpoint waits for room on the disk; it continues by itself when there is some.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     /// Since when.
@@ -79,8 +79,8 @@ pub struct CheckpointTotals {
     pub bytes: u64,
     /// Time from the beginning to the end of the writeouts, summed over stripes.
     pub writeout_time: Duration,
-    /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
-    /// freed. [`super::CheckpointStage::waiting`] says why.
+    /// The time that a checkpoint has been waiting for room on the disk. Meanwhile no log is freed.
+    /// [`super::CheckpointStage::waiting`] has the reason.
     pub waiting_for_room: Option<Duration>,
     /// True if checkpointing stopped for good: [`super::CheckpointStage::failure`] has the reason.
     pub stopped: bool,
@@ -118,7 +118,8 @@ impl Entry {
         }
     }
 
-    /// The place from which the log is needed without what is dispensable, and the one that answers the wish for room.
+    /// The place from which the log is needed without its dispensable part, and the one that answers the wish for
+    /// room.
     fn free_what_is_dispensable(&mut self) -> (LogPosition, LogPosition) {
         self.needed_from = self.needed_from.max(self.dispensable_before);
         let needed = self.needed_from.group;
@@ -159,12 +160,12 @@ impl Ledger {
         }
     }
 
-    /// Says what writes down how far the store has the log.
+    /// Sets the recorder of the store's progress.
     pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
         let _ = self.record.set(record);
     }
 
-    /// True if the checkpoints are left to those who follow the log in a store.
+    /// True if the checkpoints are left to followers of the log in a store.
     pub fn is_of_store(&self) -> bool {
         self.is_of_store
     }
@@ -321,7 +322,7 @@ impl Ledger {
     pub fn found_room(&self, stripe: usize) {
         if let Some(waited) = self.entries.lock()[stripe].waiting.take() {
             let waited = waited.since.elapsed();
-            events::info!(?waited, stripe, "the checkpoint goes on");
+            events::info!(?waited, stripe, "the checkpoint continues");
         }
         self.tell();
     }
@@ -341,8 +342,8 @@ impl Ledger {
         };
         let needed_from = entries.iter().map(|entry| entry.needed_from).min();
         let complete_from = entries.iter().map(|entry| entry.complete_from).min();
-        // While another stripe is at what was asked for, more will be freed: a checkpoint that was complete
-        // before may need log that its archive lacks.
+        // While another stripe is at a requested checkpoint, more will be freed: a checkpoint that was complete before
+        // may need log that its archive lacks.
         let all = entries.iter().all(|entry| entry.wanted.is_none());
         drop(entries);
         if let (Some(needed_from), Some(complete_from)) = (needed_from, complete_from) {
@@ -353,8 +354,8 @@ impl Ledger {
 
     // The thread that puts the log into a store reports.
 
-    /// The store has the log up to `end`, and that it has what is before `recorded` is written down here. The log goes up
-    /// to there when room, or a checkpoint, is wanted: until then an opening finds here what it needs.
+    /// The store has the log up to `end`, and a record here says so for everything before `recorded`. The log is freed
+    /// up to there when room, or a checkpoint, is wanted: until then an opening finds here all that it needs.
     pub fn store_has(&self, end: LogPosition, recorded: LogPosition) {
         if !self.is_of_store {
             return;
@@ -378,7 +379,7 @@ impl Ledger {
     pub fn is_unrecorded(&self, error: Option<DiskError>) {
         if !self.is_of_store {
             error.iter().for_each(|error| {
-                events::warn!(%error, "how far the store has the log is not recorded");
+                events::warn!(%error, "the store's progress with the log is not recorded");
             });
             return;
         }
@@ -389,7 +390,7 @@ impl Ledger {
         let before = entry.waiting.take();
         entry.waiting = error.map(|cause| {
             if before.is_none() {
-                events::warn!(error = %cause, "how far the store has the log is not recorded");
+                events::warn!(error = %cause, "the store's progress with the log is not recorded");
             }
             Waiting {
                 since: before.map_or_else(Instant::now, |before| before.since),
@@ -426,7 +427,7 @@ impl Ledger {
         self.changed.notify_all();
     }
 
-    /// Why checkpointing stopped, if it did.
+    /// The reason why checkpointing stopped, if it did.
     pub fn failure(&self) -> Option<Arc<CheckpointError>> {
         let entries = self.entries.lock();
         entries.iter().find_map(|entry| entry.failure.clone())
@@ -472,8 +473,8 @@ impl Ledger {
         self.entries.lock().iter().any(Entry::is_wanted)
     }
 
-    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`]. Chunks that wait
-    /// only to be written are tried first.
+    /// The reason why nothing can be freed now, and the remedy; see [`crate::log::supply::FreesLog::obstacle`]. Chunks
+    /// that wait only to be written are tried first.
     pub fn obstacle(&self) -> Option<Arc<str>> {
         self.record_for_room();
         let entries = self.entries.lock();

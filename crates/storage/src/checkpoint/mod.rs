@@ -1,18 +1,17 @@
-//! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding
-//! backup on disk. It is a consumer of the log and never reads the live pages, so it stops no
-//! transaction and can live in another thread, process or host.
+//! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding backup on disk. It is a
+//! consumer of the log and never reads the live pages. So it stops no transaction and can live in another thread,
+//! process or host.
 //!
 //! - [`shadow`]: DB' of one stripe;
-//! - [`slot_map`]: which slot of the backup file a block goes to, so that the newest durable version of
-//!   a block is never overwritten before its next one is durable;
-//! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
-//!   to it;
+//! - [`slot_map`]: the slot of the backup file for a block. The newest durable version of a block is never overwritten
+//!   before its next one is durable;
+//! - [`slot`]: a slot's header, with the position from which the log must be applied to a version of a block;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
-//! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
+//! - [`CheckpointInterval`]: the distance of checkpoints, and the spread of their blocks;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
-//! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
+//! - `ledger`: the progress of the checkpointers, the wanted checkpoints, and the obstacles to them, in every place;
 //! - `settle`: checkpoints that an orderly end takes;
-//! - [`CheckpointPlace`]: or left to who follows the log in a store (the TPK paper's configuration C).
+//! - [`CheckpointPlace`]: here, or left to a follower of the log in a store (the TPK paper's configuration C).
 //!
 //! **Better than the source.** In the TPK paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -52,7 +51,7 @@ pub(crate) use install::{InstallError, install, pass_over};
 /// The directory of the backup's stripe files.
 pub const BACKUP_DIRECTORY: &str = "backup";
 
-/// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is none of a stripe's.
+/// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is no stripe's file.
 pub fn stripe_of_file(name: &str) -> Option<u32> {
     Some(stripe_and_compaction_of_file(name)?.0)
 }

@@ -8,7 +8,7 @@ pub enum CheckpointPlace {
     /// Here: DB' and the backup are this process's.
     #[default]
     Local,
-    /// By who follows the log in the database's store: no DB' and no backup here. The log here is freed up to what the
-    /// store has. An opening that needs more takes it from the store, as a new directory does.
+    /// By a follower of the log in the database's store: no DB' and no backup here. The log here is freed up to the
+    /// place from which the store has all.
     Followers,
 }

@@ -1,11 +1,10 @@
-//! An orderly end leaves little to redo: what a close, and an opening that redid much, do about
-//! checkpoints.
+//! An orderly end leaves little to redo: the checkpoints of a close, and of an opening that redid much.
 //!
 //! A program that runs for a short time, again and again, never comes to the end of a checkpoint's
 //! interval. Or it ends while a checkpoint is being written, which is lost then. Its log grows all the
 //! same, up to the log's limit, and so does the time of its openings. So a close finishes the checkpoint
 //! that is being written; or, if the next opening would have much to redo, takes one. It does so for a
-//! bounded time: what is not written by then is left to the next.
+//! bounded time: the rest is left to the next one.
 //!
 //! Invariant: nothing depends on it. The log is whole, marked and recorded before.
 
@@ -63,7 +62,7 @@ impl CheckpointStage {
         let much = self.is_much(complete_from, end);
         let mut wanted = false;
         for stripe in 0..self.stripes() {
-            // Whatever it began with is in the one that is being written.
+            // The checkpoint that is being written has the log before its beginning.
             let position = match self.writing_from(stripe) {
                 Some(began_at) => Some(began_at),
                 None => much.then_some(end),

@@ -92,8 +92,8 @@ impl Shadow {
         })
     }
 
-    /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only
-    /// what was touched is looked at and takes memory.
+    /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only touched pages
+    /// are read and take memory.
     pub fn copy_from(&mut self, whole: &PageStore, workers: usize) -> Result<(), StoreError> {
         let block_bytes = self.layout.block_bytes as usize;
         let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);
@@ -134,7 +134,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// Where the database ends as far as this stripe has it: its length, if no stripe has more.
+    /// The end of the database as far as this stripe has it: its length, if no stripe has more.
     pub fn end_in_whole(&self) -> u64 {
         let block_bytes = u64::from(self.layout.block_bytes);
         let Some(last) = self.blocks().checked_sub(1) else {

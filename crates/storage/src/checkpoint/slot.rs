@@ -1,10 +1,9 @@
 //! A slot of a stripe's file: a 4096-byte header and one version of one block.
 //!
-//! The header says from which log position the log must be applied to this version, so that every
-//! block of a checkpoint may have its own. It also carries recovery's knowledge of the last
-//! complete checkpoint before this one: the number of its blocks (each of them must have a version
-//! that is at least as new) and the start of its redo (blocks added since are wholly in the log
-//! from there). Both header and block are covered by CRC-32C.
+//! The header has the log position from which the log must be applied to this version. So every block of a checkpoint
+//! may have its own. It also has what recovery must know of the last complete checkpoint before this one. The number
+//! of its blocks: each of them must have a version that is at least as new. And the start of its redo: blocks added
+//! since are wholly in the log from there. CRC-32C covers both header and block.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -27,7 +26,7 @@ pub struct CompleteCheckpoint {
     pub number: u64,
     /// The number of its blocks.
     pub blocks: u64,
-    /// The start of a redo pass that has nothing but this checkpoint.
+    /// The start of a redo pass that has only this checkpoint.
     pub redo_start: LogPosition,
 }
 

@@ -3,14 +3,14 @@
 //!
 //! Each stripe's loop alternates between the TPK paper's two phases at the grain of one block. It takes *all* waiting
 //! groups and applies them to DB', then writes one block if a checkpoint is being written, and so on. The TPK paper's
-//! writeout phase lets the log accumulate in the queue until the whole copy is on disk. Here the queue never holds more
-//! than what arrives during one block's write, and each block has its own position from which the log must be applied
-//! to it.
+//! writeout phase lets the log accumulate in the queue until the whole copy is on disk. Here the queue never holds
+//! more than the groups of one block's write. Each block has its own position from which the log must be applied to
+//! it.
 //!
 //! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again until there is
-//! some, and says so meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in any
-//! other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way transactions
-//! go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
+//! some. It shows that meanwhile in [`CheckpointStage::waiting`]. It goes on applying groups. A stripe that fails in
+//! any other way stops, gives the reason in [`CheckpointStage::failure`], and releases its buffers. Either way
+//! transactions go on until the log is full, since nothing frees it (I6); then they are refused with that reason.
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
@@ -39,7 +39,7 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// The checkpointers of a database.
 #[derive(Debug)]
 pub struct CheckpointStage {
-    /// None if the checkpoints are left to followers.
+    /// Empty if the checkpoints are left to followers.
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
     interval: CheckpointInterval,
@@ -89,8 +89,8 @@ impl CheckpointStage {
         Self::with_ledger(ledger, checkpointers, feeds, interval, drive)
     }
 
-    /// The stage of a database whose checkpoints are left to those who follow its log in a store. Nothing runs here;
-    /// the log is needed from `needed_from` until the store has it ([`CheckpointStage::store_has`]).
+    /// The stage of a database whose checkpoints are left to followers of its log in a store. Nothing runs here; the
+    /// log is needed from `needed_from` until the store has it ([`CheckpointStage::store_has`]).
     pub fn left_to_followers(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
         let ledger = Ledger::of_store(needed_from, supply);
         // There is nothing to begin here.
@@ -148,7 +148,7 @@ impl CheckpointStage {
         self.ledger.store_is_away(reason);
     }
 
-    /// Says what writes down how far the store has the log.
+    /// Sets the recorder of the store's progress.
     pub fn set_record(&self, record: Weak<dyn RecordsStore>) {
         self.ledger.set_record(record);
     }
@@ -198,7 +198,7 @@ impl CheckpointStage {
         }
     }
 
-    /// Does what there is to do on every stripe, without waiting. For running without threads.
+    /// Does the waiting work of every stripe, without blocking. For running without threads.
     pub fn pump(&self) {
         if self.ledger.check_process().is_err() {
             return;
@@ -214,11 +214,11 @@ impl CheckpointStage {
         }
     }
 
-    /// Applies what waits, and writes one block if a checkpoint is due or being written. `quiet`:
-    /// also one that is not due yet.
+    /// Applies waiting groups, and writes one block if a checkpoint is due or being written. `quiet`: also one that is
+    /// not due yet.
     fn work(&self, number: usize, state: &mut Stripe, quiet: bool) -> Result<(), ()> {
         let started = Instant::now();
-        // On a client's thread, too, where there are none of our own.
+        // On a client's thread, too, if there are no threads of our own.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.try_work(number, state, quiet)));
         let outcome = outcome.unwrap_or_else(|payload| {
             #[cfg(test)]
@@ -417,7 +417,7 @@ impl CheckpointStage {
         self.ledger.check_process()?;
         let before = self.ledger.attempts();
         self.want(position);
-        // Of what is left to followers there is nothing to pump here.
+        // If checkpoints are left to followers, there is nothing to pump here.
         let waits = self.drive.has_threads() || self.stripes.is_empty();
         loop {
             if !waits {
@@ -429,8 +429,8 @@ impl CheckpointStage {
         }
     }
 
-    /// Without threads: does what there is to do on every stripe, also where another client is at it, and
-    /// for which the caller waits.
+    /// Without threads: does the waiting work of every stripe, also if another client is at it, for which the caller
+    /// waits.
     pub fn work_off(&self) {
         if self.ledger.check_process().is_err() {
             return;
@@ -450,7 +450,7 @@ impl CheckpointStage {
         }
     }
 
-    /// Why checkpointing stopped, if it did.
+    /// The reason why checkpointing stopped, if it did.
     pub fn failure(&self) -> Option<Arc<CheckpointError>> {
         self.ledger.failure()
     }
@@ -506,7 +506,7 @@ impl CheckpointStage {
             .collect()
     }
 
-    /// No more groups will come; [`CheckpointStage::run`] ends when what waits is applied.
+    /// No more groups will come; [`CheckpointStage::run`] ends when the waiting ones are applied.
     pub fn close(&self) {
         self.feeds.iter().for_each(|feed| feed.close());
     }

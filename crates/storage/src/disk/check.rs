@@ -56,13 +56,13 @@ fn misaligned(what: String) -> io::Error {
     )
 }
 
-/// Refuses a range whose end is beyond what a file can have.
+/// Refuses a range whose end is beyond the largest file.
 pub(super) fn range(offset: u64, len: usize) -> io::Result<()> {
     match offset.checked_add(len as u64) {
         Some(end) if end <= i64::MAX as u64 => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("{len} bytes at offset {offset} end beyond what a file can hold"),
+            format!("{len} bytes at offset {offset} end beyond the largest file"),
         )),
     }
 }

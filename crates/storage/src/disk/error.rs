@@ -54,7 +54,7 @@ impl DiskError {
 
     /// True if the same operation may be tried again later. It found no room, no descriptor or no
     /// memory, or was interrupted, so its cause may pass, and repeating all of it completes it.
-    /// Never so for a sync: after a failed one it is unknown what is stable (I7).
+    /// Never so for a sync: after a failed one it is unknown which bytes are stable (I7).
     pub fn may_be_tried_again(&self) -> bool {
         const PASSING: [Errno; 6] = [
             Errno::MFILE,

@@ -85,23 +85,22 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     /// The file names directly in a directory (`""` is the root), sorted, without the directory's
     /// name. A directory that is absent has no files.
     fn list(&self, directory: &str) -> Result<Vec<String>, DiskError>;
-    /// The names of the directories in the root, sorted. A disk that has no others than the database's need not say
+    /// The names of the directories in the root, sorted. A disk that has only the database's directories need not list
     /// them.
     fn directories(&self) -> Result<Vec<String>, DiskError> {
         Ok(Vec::new())
     }
-    /// Creates a directory and its parents if absent, and makes that stable; if they are there, it is
-    /// made stable too.
+    /// Creates a directory and its parents if absent, and makes that stable; existing ones are made stable too.
     fn create_directory(&self, directory: &str) -> Result<(), DiskError>;
     /// Makes creates, renames and removes in a directory stable.
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError>;
     /// Takes the advisory lock `name`, without waiting. `Ok(None)`: another holder has it.
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError>;
-    /// Takes the advisory lock `name` together with others who take it shared, without waiting. `Ok(None)`: another
-    /// process holds it exclusively.
+    /// Takes the advisory lock `name` in shared mode, without waiting. `Ok(None)`: another process holds it
+    /// exclusively.
     ///
     /// # Errors
-    /// The disk's; a disk that does not know shared locks says so, which is the default.
+    /// The disk's; by default the error of a disk without shared locks.
     fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
         Err(unsupported("lock shared", self.display_name(name)))
     }
@@ -112,8 +111,8 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
         Err(unsupported("wait for the lock", self.display_name(name)))
     }
-    /// The processes that hold the advisory lock `name`, as far as the system tells: for messages only,
-    /// since they may have given it back meanwhile. By default nothing is known of them.
+    /// The processes that hold the advisory lock `name`, as far as the system shows them: for messages only, since
+    /// they may have released it meanwhile. By default none are known.
     fn lock_holders(&self, _name: &str) -> Vec<u32> {
         Vec::new()
     }
@@ -123,7 +122,7 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     /// absolute. If it is absent it is an error, or made, with its parents, durably.
     ///
     /// # Errors
-    /// The disk's; a disk that has nothing beside it says so, which is the default.
+    /// The disk's; by default the error of a disk that has no other directories.
     fn elsewhere(&self, path: &str, make: bool) -> Result<Arc<dyn Disk>, DiskError> {
         let _ = make;
         Err(unsupported("open a directory elsewhere", path.into()))
@@ -141,9 +140,9 @@ pub trait DiskFile: Send + Sync + std::fmt::Debug {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError>;
     /// Writes all of `from` at an offset, extending the file if need be. Not yet stable.
     fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError>;
-    /// Writes all of `from` and returns when these bytes are stable (write-through, or a write and
-    /// a sync). It says nothing about earlier unsynced writes. The file must already have been
-    /// extended to hold them, and that extension synced.
+    /// Writes all of `from` and returns when these bytes are stable (write-through, or a write and a sync). It does
+    /// not make earlier unsynced writes stable. The file must already have been extended to hold them, and that
+    /// extension synced.
     fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError>;
     /// Makes all writes to this file that returned before this call, and its length, stable.
     fn sync(&self) -> Result<(), DiskError>;

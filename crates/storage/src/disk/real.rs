@@ -1,13 +1,13 @@
 //! The real disk: files of the operating system, under one root directory.
 //!
-//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`, which on devices with forced unit access costs
+//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`. On devices with forced unit access that costs
 //! one write instead of a write and a cache flush. Files opened for direct access bypass the page cache where the file
-//! system can. Where it refuses (at open, or only at the first read or write) they go through it. Nothing else changes:
-//! the alignment rule stays, so that a program tested here works there.
+//! system can. Where it refuses (at open, or only at the first read or write) they go through it. Nothing else
+//! changes: the alignment rule stays, so that a program tested here works there.
 //!
-//! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) makes nothing, changes nothing and requests
-//! no right to. It works on a read-only file system and on files of another user. Several processes that read what
-//! another one writes can [share](RealDisk::sharing_reads) what one of them has read.
+//! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) creates nothing, changes nothing and
+//! requests no right to. It works on a read-only file system and on files of another user. Several processes that read
+//! another one's files can [share](RealDisk::sharing_reads) the pages that one of them has read.
 
 mod directory;
 mod file;
@@ -52,8 +52,8 @@ pub struct RealDisk {
 impl RealDisk {
     /// Opens a directory as a disk. If it is absent it and its parents are created. It is made stable in any case,
     /// because its creator may have been killed before. Each directory above it on the same file system is synced.
-    /// Excepted are directories that this user may not open (to create a directory in such a one is an error), and
-    /// those that this process has synced and whose entries have not changed since then.
+    /// Excepted are directories that this user may not open; to create a directory in such a one is an error. Excepted
+    /// are also those that this process has synced and whose entries have not changed since then.
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.
@@ -91,16 +91,16 @@ impl RealDisk {
         }
     }
 
-    /// Reads through the page cache also what is opened for direct access, so that processes that read the same cost the
-    /// disk one read. Nothing is read ahead: what a writer has not written yet would be read twice. A file that is opened is
-    /// read from the disk first, so that a reader that finds damage can look again.
+    /// Reads files opened for direct access through the page cache, too, so that processes that read the same cost the
+    /// disk one read. There is no read-ahead: unwritten space would be read twice. An opened file is read from the
+    /// disk first, so that a reader that finds damage can look again.
     #[must_use]
     pub fn sharing_reads(mut self) -> RealDisk {
         self.shares_reads = self.for_reading;
         self
     }
 
-    /// Opens a file to share what is read of it.
+    /// Opens a file whose read pages are shared.
     fn open_shared(&self, path: &Path, flags: OFlags) -> rustix::io::Result<File> {
         let file = File::from(uninterrupted(|| {
             rustix::fs::open(path, flags, Mode::empty())
@@ -112,7 +112,7 @@ impl RealDisk {
         Ok(file)
     }
 
-    /// Refuses what would change something on a disk that is open for reading.
+    /// Refuses a change on a disk that is open for reading.
     fn check_writable(&self, operation: &'static str, name: &str) -> Result<(), DiskError> {
         match self.for_reading {
             true => {
@@ -332,7 +332,7 @@ impl Disk for RealDisk {
             return Ok(Arc::new(disk));
         }
         if !make {
-            // Only to see that it is there.
+            // Only to check that it exists.
             RealDisk::open_for_reading(path)?;
         }
         Ok(Arc::new(RealDisk::open(path)?))

@@ -1,11 +1,11 @@
 //! A database that was made without a store comes into one: its whole log goes there.
 //!
-//! First the directory says that it is a part of what the store is, by the file `STORE`; then the store has the
-//! manifest. That one says how far the log went then. The next claim of the directory puts the log itself there
-//! ([`claiming`]). Until all of it is there no other host may continue: its transactions were acknowledged. So the
-//! log's end is made stable before it is promised to anyone.
+//! First the directory records, in the file `STORE`, that it is a part of the store. Then the store gets the manifest,
+//! which has the log's end at that time. The next claim of the directory puts the log itself there ([`claiming`]).
+//! Until all of it is there no other host may continue: its transactions were acknowledged. So the log's end is made
+//! stable before it is published.
 //!
-//! Invariant: I12 (another host goes on with everything that was acknowledged before there was a store).
+//! Invariant: I12 (another host continues with everything that was acknowledged before there was a store).
 //!
 //! [`claiming`]: super::claiming
 
@@ -71,7 +71,7 @@ pub(super) fn adopt(
     };
     let reader = match LogReader::open(&disk, local.log_layout(), LogPosition::START) {
         Ok(reader) if local.compacted.is_none() => reader,
-        // In its first session the manifest says nothing of the log's end, however long it is.
+        // In the first session the manifest does not have the log's end, however long it is.
         Ok(_) | Err(LogError::MissingSegment { .. }) => return Err(is_cut()),
         Err(error) => return Err(error.into()),
     };
@@ -80,7 +80,7 @@ pub(super) fn adopt(
     if log_end == LogPosition::START && local.log_end != LogPosition::START {
         return Err(is_cut());
     }
-    // Said before the store has it: then it is a part of what the store is.
+    // Recorded before the store has it: then it is a part of the store.
     Known::start(local.identity).write(&**home)?;
     let made = Manifest {
         places: None,

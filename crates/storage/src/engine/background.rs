@@ -36,8 +36,8 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// Assembles what works behind a log that is needed from a place on, and of which the checkpointers
-    /// have everything.
+    /// Assembles the parts that work behind a log that is needed from a place on, and of which the checkpointers have
+    /// everything.
     pub fn assemble(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
@@ -106,7 +106,7 @@ impl Background {
         }
     }
 
-    /// Without threads: does what there is to do for the checkpoints, a block at most.
+    /// Without threads: does the waiting work for the checkpoints, a block at most.
     pub fn step(&self) {
         self.stage.callers_step();
     }
@@ -124,7 +124,7 @@ impl Background {
         self.feeds.iter().for_each(|feed| feed.push(group.clone()));
     }
 
-    /// Has the threads end; what the checkpoints were given is still applied.
+    /// Has the threads end; the groups that the checkpoints were given are still applied.
     pub fn close(&self) {
         self.supply.close();
         self.stage.close();

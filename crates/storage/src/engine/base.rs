@@ -1,8 +1,8 @@
 //! Putting a copy of a database into a store and getting it back: a base of its log ([`crate::remote_log::base`]).
 //!
-//! A base is made of a directory that follows the log, so who serves has no work with it. Its files are copied after a
-//! checkpoint and an orderly end: what recovery makes of them is the database at the base's place. Whatever of a file is
-//! zeroes is left out.
+//! A base is made of a directory that follows the log, so the serving host has no work with it. Its files are copied
+//! after a checkpoint and an orderly end: recovery from them gives the database at the base's place. Zeroes of a file
+//! are left out.
 //!
 //! Getting it back writes the manifest last: a directory on the way has none, and is marked as one ([`marks`]). A
 //! marked directory is begun again. A directory with data and without the mark has lost its manifest, and is left
@@ -375,7 +375,7 @@ fn get_part(remote: &RemoteLog, object: &str, part: &BasePart) -> Result<Vec<u8>
 /// Reads a whole base, and checks it. Returns its bytes.
 ///
 /// # Errors
-/// The store's; what is damaged or missing.
+/// The store's; the errors of damaged or missing parts.
 pub fn check_base(
     remote: &RemoteLog,
     identity: u64,
@@ -391,7 +391,7 @@ pub fn check_base(
     Ok(head.bytes())
 }
 
-/// A directory's manifest, made of the newest base of the store; of the database's beginning, if there is none.
+/// A directory's manifest, made of the newest base of the store, or of the database's beginning, if there is no base.
 pub(super) fn manifest_from_store(
     home: &Arc<dyn Disk>,
     options: &StorageOptions,
@@ -419,10 +419,10 @@ pub(super) fn create_empty(
     create_database(home, &empty, &options.directories, options.log_bytes_first)
 }
 
-/// Deletes a base: its head first, so that what is left is none.
+/// Deletes a base: its head first, so that the rest is no base.
 ///
 /// # Errors
-/// The store's; what is left is deleted with the next one.
+/// The store's; the rest is deleted with the next one.
 pub fn remove_base(remote: &RemoteLog, name: &BaseName) -> Result<(), StoreError> {
     let store = &remote.store;
     let ask_to_remove = |names: &[String]| ask(&remote.patience, || store.remove_objects(names));

@@ -1,18 +1,19 @@
-//! A directory and the log in a store become one: before a database is opened whose log is there, or follows it.
+//! A directory and the log in a store become one, before the opening of a database whose log is there, or of a
+//! follower.
 //!
 //! ```text
-//!   what the store has: 1 2 3 4 5 6'  7'        6 was never acknowledged, or only here: another host took over before the
-//!   what is here:       1 2 3 4 5 6             store had it. It is cut off, and 6' is appended.
+//!   the store has: 1 2 3 4 5 6'  7'        6 was never acknowledged, or only here: another host took over before the
+//!   this host has: 1 2 3 4 5 6             store had it. It is cut off, and 6' is appended.
 //!
-//!   what the store has: 1 2 3 4 5               Nobody took over: the log is claimed, and 6 is put into the store.
-//!   what is here:       1 2 3 4 5 6
+//!   the store has: 1 2 3 4 5               No host took over: the log is claimed, and 6 is put into the store.
+//!   this host has: 1 2 3 4 5 6
 //! ```
 //!
 //! The groups of each entry are compared with those here, from the place on that is known to be the same ([`Known`]);
-//! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]), and removed from
-//! its last group backwards, so that the rest is a log at any moment. A known place is recorded only when recovery has
-//! made it stable: a killed process may have left log that is seen here and lost by a power cut. The checkpoints have
-//! none of what is cut off, if nothing was acknowledged that the store did not have
+//! from the first difference on the store's count. The part that is cut off is kept first ([`forks`]). It is removed
+//! from its last group backwards, so that the rest is a log at any moment. A known place is recorded only when
+//! recovery has made it stable: a killed process may have left log that is seen here and lost by a power cut. The
+//! checkpoints have no part that is cut off, if nothing was acknowledged that the store did not have
 //! ([`DurableAt::Both`](super::DurableAt::Both)). Otherwise they may: recovery finds that, and the directory begins
 //! anew.
 //!
@@ -45,7 +46,7 @@ use crate::remote_log::store::Appended;
 use sardonyx_base::events;
 use std::sync::Arc;
 
-/// The object that says what database it is: the manifest with which it was made.
+/// The object that identifies the database: the manifest with which it was made.
 pub const MANIFEST_OBJECT: &str = "database/manifest";
 
 /// A log that is this process' now, and how far the directory has it: to its end.
@@ -78,7 +79,7 @@ pub(super) fn claim(
     Ok(Claimed { writer, known })
 }
 
-/// Opens a directory to follow the log in a store: what is there is compared first. Makes it, if there is none.
+/// Opens a directory to follow the log in a store: its log is compared first. Makes it, if it does not exist.
 ///
 /// # Errors
 /// As opening the database; [`OpenError::StoreBehind`] if there are transactions here that the store has not.
@@ -90,7 +91,7 @@ pub fn follow_store(
     let Some(remote) = &options.remote else {
         return Err(impossible("no store is named whose log could be followed"));
     };
-    // Until there is nothing here that is not compared: what follows can be followed.
+    // Until all log here is compared, so that the rest can be followed.
     let join = || Joining::begin(home, options, remote)?.taken_while(|it| it.replica.is_none());
     let joining = join()?;
     let compared = joining.known;
@@ -159,7 +160,7 @@ fn manifests_of(
     }
 }
 
-/// Puts a manifest into the store, if there is none yet. Returns the one that is there.
+/// Puts a manifest into the store, if there is none yet. Returns the store's.
 pub(super) fn publish(remote: &RemoteLog, manifest: &Manifest) -> Result<Manifest, OpenError> {
     let text = manifest.encode();
     let create = || remote.store.create_object(MANIFEST_OBJECT, text.as_bytes());
@@ -180,7 +181,7 @@ struct Local {
     _places: PlaceLocks,
 }
 
-/// A directory on its way to what the store has.
+/// A directory on its way to the state of the store.
 #[derive(Debug)]
 struct Joining<'a> {
     home: &'a Arc<dyn Disk>,
@@ -190,7 +191,7 @@ struct Joining<'a> {
     /// The database had the groups before this one when its log began to be in the store.
     whole_before: u64,
     known: Known,
-    /// While nothing but the same was found.
+    /// As long as no difference was found.
     local: Option<Local>,
     /// The number of the first group that is not here, once that was found.
     ended: Option<u64>,
@@ -264,7 +265,8 @@ impl<'a> Joining<'a> {
             {
                 events::warn!(
                     error = %source,
-                    "the checkpoints or journals here have what another host went on without: this directory begins anew"
+                    "the checkpoints or journals here have transactions that another host continued without: this \
+                     directory begins anew"
                 );
                 marks::begin_anew(&**self.home)?;
                 self.is_anew = true;
@@ -280,7 +282,7 @@ impl<'a> Joining<'a> {
         };
         let Some(local) = self.local.take() else {
             return match self.replica.take() {
-                // Something was appended here: what is recorded is where it goes on.
+                // Something was appended here: the recorded place is where it continues.
                 Some(replica) => {
                     replica.close();
                     self.begun_again()
@@ -328,8 +330,8 @@ impl<'a> Joining<'a> {
         })
     }
 
-    /// True if the directory may begin anew, and its log ends with the group before the first one of a file of groups
-    /// that were cut off. Then its checkpoints have nothing that is in neither.
+    /// True if the directory may begin anew, and its log ends just before the first group of a file of groups that
+    /// were cut off. Then its checkpoints have only log that one of the two has.
     fn is_kept_aside(&self) -> Result<bool, OpenError> {
         let may = !self.is_anew && may_begin_anew(&self.manifest, self.options);
         let Some(ended) = self.ended.filter(|_| may) else {
@@ -339,8 +341,8 @@ impl<'a> Joining<'a> {
         Ok(forks.iter().any(|fork| fork.first_group == ended))
     }
 
-    /// Refuses to go on with less than the database had when its log began to be in the store: what is missing is still
-    /// where that was.
+    /// Refuses to continue with less than the database had when its log began to be in the store: the rest is still in
+    /// the directory of that time.
     fn check_whole(&self) -> Result<(), OpenError> {
         let mut end = self.known.log.group;
         if end < self.whole_before
@@ -358,7 +360,8 @@ impl<'a> Joining<'a> {
             true => Ok(()),
             false => Err(impossible(format!(
                 "this database had {} groups when its log began to be in {}, and from number {end} on they are not there \
-                 yet: open the database in the directory that has them; if that is lost, make a copy of what is there",
+                 yet: open the database in the directory that has them; if that is lost, make a copy of the \
+                 store's part",
                 self.whole_before - 1,
                 self.remote.store.place()
             ))),
@@ -377,7 +380,7 @@ impl<'a> Joining<'a> {
         Ok(())
     }
 
-    /// The next entry: what of it is not here is appended.
+    /// The next entry: the part that is not here is appended.
     fn take(&mut self, entry: &Entry) -> Result<(), OpenError> {
         let groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
         let mut same = 0;
@@ -472,7 +475,7 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Puts what is only here into the store, which is claimed.
+    /// Puts the log that is only here into the store, which is claimed.
     fn put_tail(mut self, writer: &mut RemoteWriter) -> Result<Known, OpenError> {
         if let Some(mut local) = self.local.take() {
             let most = entry_bytes(writer.entry_bytes_max(), self.options.log_bytes_max);
@@ -513,7 +516,7 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// A reader of a log that is recovered next, whatever is found in it: that checks its end, which takes long.
+/// A reader of a log that is recovered next, in every case: recovery checks its end, which takes long.
 fn reader_before_recovery(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Up to where a copy goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CloneUntil {
-    /// To the end of what is in the store.
+    /// To the end of the store's log.
     End,
     /// With this entry.
     Entry(u64),
@@ -83,7 +83,7 @@ pub struct Cloned {
 /// Makes a copy in a directory without a database. `progress` gets the number of bytes that came from the store.
 ///
 /// # Errors
-/// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before what retention keeps;
+/// The store's, the disk's; [`OpenError::BeforeKept`] if the place is before the retained part;
 /// [`OpenError::StoreImpossible`] if there is a database.
 pub fn clone_at(
     home: &Arc<dyn Disk>,
@@ -107,7 +107,7 @@ pub fn clone_at(
     let (store, patience) = (remote.store.clone(), remote.patience);
     let mut follower = Follower::new(store, known.identity, known.entry, patience);
     let mut entries = 0;
-    // Behind what is wanted an entry may be missing.
+    // Behind the wanted place an entry may be missing.
     while !until.is_reached(replica.known()) {
         let next = match follower.next_entry()? {
             None => follower.check_end()?,

@@ -1,24 +1,24 @@
 //! Replacing all pages of a database by others that mean the same: the storage's part of a compaction.
 //!
-//! The steps, and what a crash leaves after each:
+//! The steps, and the state after a crash behind each:
 //! 1. The database, which no other process has open, is checkpointed and its log ended in order: the database as it
 //!    was.
 //! 2. The new pages are written as a backup, whole and stable, into files whose names have the compaction's number.
 //!    The manifest does not know them: the database as it was. The next opening removes them.
 //! 3. The manifest is replaced by one that names them, and the group from which on the log changes their pages. That
-//!    is the one step at which the database changes, and it is atomic.
-//!    It also says that the log begins again with that group, at the start of a segment that may be short.
-//! 4. The old backup and the old log are removed, and the log's new first segment is made, with the mark of a log that
+//!    is the one step at which the database changes, and it is atomic. It also records that the log begins again with
+//!    that group, at the start of a segment that may be short.
+//! 4. The old backup and the old log are removed. The log's new first segment is made, with the mark of a log that
 //!    ended in order. If a crash leaves a part of this undone, the next opening does it ([`finish`]).
 //!
-//! It uses no transactions that move rows. Those would need a log as large as the database, a place for every row
-//! beside the old one, and a page store, backup and slots that shrink under readers. A rewrite is as large as what is
-//! left.
+//! It uses no transactions that move rows. Those would need a log as large as the database, and a place for every row
+//! beside the old one. The page store, backup and slots would have to shrink under readers. The size of a rewrite is
+//! that of the remaining rows.
 //!
-//! Invariants: no earlier group is applied to the new pages, whatever is damaged later. The new blocks name a complete
-//! checkpoint before theirs that began at the same place, so a missing one is an error and never redone from older log.
-//! Redo ignores the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they are
-//! durable in the archive before the log goes (I6).
+//! Invariants: no earlier group is applied to the new pages, after any later damage. The new blocks name a complete
+//! checkpoint before theirs that began at the same place. So a missing one is an error and never redone from older
+//! log. Redo ignores the pages' records of such groups ([`Compacted::group`]). Rows of journals are not touched: they
+//! are durable in the archive before the log goes (I6).
 
 use super::Engine;
 use crate::checkpoint::checkpointer::Resume;
@@ -38,12 +38,12 @@ use crate::manifest::{Compacted, Manifest, ManifestError};
 use crate::store::{PageStore, StoreError};
 use std::sync::Arc;
 
-/// The number of the checkpoint that the new blocks have before their own, which they take for complete: there is none
-/// of it on disk.
+/// The number of the checkpoint that the new blocks have before their own, which they take for complete: it is nowhere
+/// on disk.
 const CHECKPOINT_BEFORE: u64 = 1;
 
-/// Why the pages were not replaced. The database is as it was, or, if only what it does not need any more could not be
-/// removed, compacted.
+/// The reason why the pages were not replaced. The database is unchanged. If only superfluous files could not be
+/// removed, it is compacted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactionError {
@@ -62,7 +62,7 @@ pub enum CompactionError {
     /// There is no memory for a copy of the pages.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The log is in a store, which has the groups that made the pages as they are, and hosts that follow them.
+    /// The log is in a store, which has the groups that made the present pages, and hosts that follow them.
     #[error(
         "the log of this database is in a store, and its hosts would not know the new pages: a database whose log is in \
          a store cannot be compacted. Make a new one, and import the tables"
@@ -127,7 +127,7 @@ impl Engine {
     /// its copy is given back.
     ///
     /// # Errors
-    /// [`CompactionError::InStore`]; what the log or the checkpoint says. The database is then closed.
+    /// [`CompactionError::InStore`]; the errors of the log or the checkpoint. The database is then closed.
     pub fn end(mut self) -> Result<Ended, CompactionError> {
         self.check_compacts()?;
         // The mark is in the checkpoint: the archive is to have every group.
@@ -289,7 +289,7 @@ pub(super) fn finish(
     }
     // The process that replaced it may have been killed before its new name was stable.
     disk.sync_directory("")?;
-    // A short segment is the last one; the others go oldest first, so that what is left has no gap.
+    // A short segment is the last one; the others are removed oldest first, so that the rest has no gap.
     let prepared = all.range(begins..).rev();
     for segment in prepared.chain(all.range(..begins)) {
         disk.remove(&segment_file(*segment))?;

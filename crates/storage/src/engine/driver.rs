@@ -1,12 +1,12 @@
-//! The driver of a log that several processes share: what works behind it, in the one process that does
-//! it for all. It prepares segments, reads the durable log from disk, gives it to the checkpoints, and
-//! serves what the processes ask for in the shared state.
+//! The driver of a log that several processes share: the work behind it, in the one process that does it for all. It
+//! prepares segments, reads the durable log from disk, gives it to the checkpoints, and serves the processes' requests
+//! in the shared state.
 //!
 //! It takes only the durable end of the log from the memory of the processes. So it is the same for its
 //! own process's transactions and for those of others, and it can be taken over. Its successor recovers
 //! DB' from the backup and the log, like any opening of the database, up to the published end.
 //!
-//! Invariants: I2 (only what is published as durable is read), I6, I10 (buffers).
+//! Invariants: I2 (only the published durable log is read), I6, I10 (buffers).
 //!
 //! Source: TPK paper, section 2, "Checkpointing"; section 3, configuration C, where the
 //! checkpointer has the log from elsewhere, too.
@@ -34,7 +34,7 @@ const IDLE: Duration = Duration::from_millis(100);
 /// Its sleep while the disk has no room.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
-/// Why a driver stopped. Nothing is lost: the log is kept.
+/// The reason why a driver stopped. Nothing is lost: the log is kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -61,9 +61,8 @@ impl DriverError {
         DriverError::Died(LogError::thread_died(&message))
     }
 
-    /// True if it is this process's own fault, so that another one may do better. It is not if the disk
-    /// failed: after a failed sync it is unknown what of the readable data is stable, and a successor
-    /// would recover from just that (I7).
+    /// True if it is this process's own fault, so that another one may do better. It is not if the disk failed. After
+    /// a failed sync it is unknown which readable data is stable, and a successor would recover from just that (I7).
     pub(crate) fn is_local(&self) -> bool {
         match self {
             DriverError::Recovery(RecoveryError::Store(_)) | DriverError::Died(_) => true,
@@ -72,8 +71,7 @@ impl DriverError {
         }
     }
 
-    /// True if the next step may do what this one could not: the disk had no room, or the system no
-    /// descriptor.
+    /// True if the next step may succeed where this one failed: the disk had no room, or the system no descriptor.
     pub(super) fn may_be_tried_again(&self) -> bool {
         match self {
             DriverError::Disk(error) => error.may_be_tried_again(),
@@ -86,7 +84,7 @@ impl DriverError {
 /// The most bytes of log that may be left unread,
 const PATIENCE_BYTES: u64 = 4 << 20;
 
-/// and at most this part of what the log may have.
+/// and at most this part of the log's limit.
 const PATIENCE_PART: u64 = 64;
 
 /// The work behind a shared log. Its owner holds the driver's lock while using it ([`super::Election`]
@@ -197,8 +195,8 @@ impl Driver {
         self.serving.is_some()
     }
 
-    /// Starts the threads: one that prepares segments, since filling a file takes long, and one for each
-    /// stripe, if the options say so.
+    /// Starts the threads: one that prepares segments, since filling a file takes long, and one for each stripe,
+    /// depending on the options.
     pub(super) fn start(&mut self, shared: &Arc<dyn SharedMemory>) {
         let (died, told) = (self.died.clone(), self.background.stage.clone());
         let memory = shared.clone();
@@ -229,20 +227,20 @@ impl Driver {
         }
     }
 
-    /// Does what there is to do now: gives the checkpointers what became durable, and serves
-    /// requests for checkpoints. Without threads it also takes one step of checkpointing, and
-    /// prepares a segment if there is need of one. Returns whether anything was done.
+    /// Does the waiting work: gives durable groups to the checkpointers, and serves requests for checkpoints. Without
+    /// threads it also takes one step of checkpointing, and prepares a segment if there is need of one. Returns true
+    /// if anything was done.
     ///
     /// # Errors
-    /// The error that stopped the driver; it is of no use any more.
+    /// The error that stopped the driver; it is unusable then.
     pub fn step(&mut self, state: &LogState) -> Result<bool, DriverError> {
         // Read before the end: log that is durable at the request is in the checkpoint.
         let wanted = state.wanted();
         let durable = state.end().position;
         let asked = wanted > state.served() || self.serving.is_some();
         let behind = durable.lsn.0.saturating_sub(self.fed().lsn.0);
-        // Reading what has just been written takes the disk's time from the next write, so it is done in
-        // large pieces. Without threads no later step would do the rest.
+        // Reading new log takes the disk's time from the next write, so it is done in large pieces. Without threads no
+        // later step would do the rest.
         let threads = self.background.drive().has_threads();
         let mut busy = match threads && !asked && behind < self.patience_bytes {
             true => behind > 0,
@@ -284,7 +282,7 @@ impl Driver {
         Ok(self.fed() != before)
     }
 
-    /// Serves requests for checkpoints, all that there are with one.
+    /// Serves all requests for checkpoints with one.
     fn serve(&mut self, state: &LogState, wanted: u64) {
         if self.serving.is_none() && wanted > state.served() {
             self.serving = Some((wanted, self.fed()));
@@ -301,7 +299,7 @@ impl Driver {
         }
     }
 
-    /// Ends the threads; what they were given is still applied.
+    /// Ends the threads; the groups that they were given are still applied.
     pub(super) fn close(&mut self) {
         self.background.close();
         if let Some(mut running) = self.running.take() {
@@ -318,7 +316,7 @@ impl Drop for Driver {
     }
 }
 
-/// Prepares segments for all processes, and tells them what came of it.
+/// Prepares segments for all processes, and publishes the result.
 struct Preparing {
     supply: Arc<SegmentSupply>,
     stage: Arc<CheckpointStage>,

@@ -2,12 +2,12 @@
 //! holds the driver's lock. Every process has a candidate; when the driver's process
 //! ends or is killed, its lock goes, and one of the others takes over.
 //!
-//! While a successor recovers DB', no segment is prepared; the leaders go on for as long as those last
-//! that were prepared ahead, and then wait. So `segment_bytes` bounds what can be written meanwhile.
+//! While a successor recovers DB', no segment is prepared; the leaders go on until the prepared ones are used, and
+//! then wait. So `segment_bytes` bounds the log of that time.
 //!
-//! A driver that *fails* says why in the shared state. If the disk failed, no other one starts until the
-//! database is opened anew, as for every other way. After a failed sync it is unknown what of the readable
-//! data is stable, and a successor would recover from just that. If it found no room or no descriptor, and
+//! A driver that *fails* publishes the reason in the shared state. If the disk failed, no other one starts until the
+//! database is opened anew, as for every other way. After a failed sync it is unknown which readable data is stable,
+//! and a successor would recover from just that. If it found no room or no descriptor, and
 //! left nothing half done, it tries again itself. If it was its own fault (memory, or a panic), another
 //! process tries, but this one not again. So a cause common to all costs each process one recovery and no
 //! more. Transactions go on until the log is full, and are then refused with that reason.
@@ -42,13 +42,12 @@ pub trait SharedMemory: Send + Sync {
     /// The log's state in it.
     fn log_state(&self) -> &LogState;
 
-    /// Makes published data durable that no caller waits for; returns at once if none is published. Called
-    /// every ten milliseconds while the log grows. After a quiet time it may be ten times that, unless a
-    /// caller that commits without waiting calls [`LogState::notify`] once. Must not wait for room in the
-    /// log: its caller is the one who makes it.
+    /// Makes published data durable that no caller waits for; returns at once if none is published. Called every ten
+    /// milliseconds while the log grows. After a quiet time it may be ten times that, unless a caller that commits
+    /// without waiting calls [`LogState::notify`] once. Must not wait for room in the log: its caller makes that room.
     ///
     /// # Errors
-    /// The errors of [`crate::log::LogLeader::write_group`]. They are not looked at: it is called again.
+    /// The errors of [`crate::log::LogLeader::write_group`]. They are ignored: it is called again.
     fn flush(&self) -> Result<(), SharedLogError>;
 }
 
@@ -76,9 +75,8 @@ impl std::fmt::Debug for Candidate {
 }
 
 impl Election {
-    /// Starts a candidate. `driver`: what the first opening recovered
-    /// ([`super::FirstOpening::driver`]), so that the first driver need not recover again; it is
-    /// not used if another process was driver meanwhile.
+    /// Starts a candidate. `driver`: the state that the first opening recovered ([`super::FirstOpening::driver`]), so
+    /// that the first driver need not recover again. It is not used if another process was driver meanwhile.
     ///
     /// # Panics
     /// If the system cannot start a thread.
@@ -141,7 +139,7 @@ impl Candidate {
         // know it.
         let driver = driver.filter(|_| state.drivers() == 0);
         state.begin_driving();
-        // If it panics, that is said while the lock is held: the next one forgets what it finds said.
+        // If it panics, that is published while the lock is held: the next driver clears it.
         let held = catch_unwind(AssertUnwindSafe(|| self.hold(driver)));
         let held = held.unwrap_or_else(|payload| Err(DriverError::panicked(message_of(payload))));
         if let Err(error) = held {

@@ -9,7 +9,7 @@ use crate::recovery::RecoveryError;
 use crate::remote_log::RemoteLogError;
 use crate::remote_log::known::KnownError;
 
-/// Why a database cannot be opened.
+/// The reason why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -36,7 +36,7 @@ pub enum OpenError {
     Locked {
         /// The lock file.
         file: String,
-        /// The processes that hold it, as far as the system tells.
+        /// The processes that hold it, as far as the system shows them.
         holders: Vec<u32>,
     },
     /// The parts that are elsewhere cannot be used, or not be made there.
@@ -76,7 +76,7 @@ pub enum OpenError {
     },
     /// The checkpoints were to be left to followers of a log that is in no store.
     #[error(
-        "checkpoints are left only to those who follow the log in a store: name the store, too, or take them here"
+        "checkpoints are left only to followers of the log in a store: name the store, too, or take checkpoints here"
     )]
     FollowersWithoutStore,
     /// The checkpoints of a database that several processes share were to be left to followers.
@@ -93,20 +93,21 @@ pub enum OpenError {
     /// A log in a store was asked for where it cannot be.
     #[error("the log cannot be in a store: {reason}")]
     StoreImpossible {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// There are transactions here that the store has not, and no other host went on without them yet. They may have been
     /// acknowledged.
     #[error(
-        "there are transactions here that the store has not, and they may have been acknowledged: open the database \
+        "there are transactions here that the store lacks, and they may have been acknowledged: open the database \
          here (`sardonyx serve DIRECTORY --store PLACE`), so that it gets them, instead of following it"
     )]
     StoreBehind,
     /// The checkpoints, or the journals' archive, have groups that were cut off from the log, and the directory cannot
     /// begin anew by itself: parts of it are elsewhere, or not all cut groups are kept.
     #[error(
-        "another host went on without transactions that were acknowledged here alone, and the checkpoints or journals here have \
+        "another host continued without transactions that were acknowledged here alone, and the checkpoints or \
+         journals here have \
          them ({source}): move the directory away, and a new one is made from the store"
     )]
     StoreForked {
@@ -118,7 +119,7 @@ pub enum OpenError {
     #[error(
         "this directory alone cannot be recovered ({source}), and it does not begin anew from the store by itself, since \
          parts of it are elsewhere, or the store lacks a part of what was here: it has no whole base, or not each entry \
-         that follows it. Nothing is deleted: restore the store; an absent or empty directory is made of what the store has"
+         that follows it. Nothing is deleted: restore the store; an absent or empty directory is made from the store"
     )]
     Lacking {
         /// Recovery's error.
@@ -126,10 +127,11 @@ pub enum OpenError {
     },
     /// The following entry was deleted from the store, and the log here cannot be compared with the rest there.
     #[error(
-        "entry {number}, which follows what is here, is deleted from the store, whose log begins at entry {first}; another \
-         host went on since, and the log here is longer than the newest base, so it may have what nobody else has. Nothing \
+        "the next entry, {number}, is deleted from the store, whose log begins at entry {first}; another host has \
+         continued since, and the log here is longer than the newest base, so it may have transactions that no \
+         other host has. Nothing \
          is changed. `sardonyx backup` makes a database of its own of this directory; an absent or empty directory that is \
-         opened with the store has what the store has, and `sardonyx store clone` makes a copy of that"
+         opened with the store begins with the store's state, and `sardonyx store clone` makes a copy of that"
     )]
     StoreTrimmed {
         /// The requested number.
@@ -139,7 +141,8 @@ pub enum OpenError {
     },
     /// A copy is to be of a moment that is no longer kept.
     #[error(
-        "the store no longer has what was then: the oldest moment that it keeps is behind entry {entry}, which was made \
+        "the store no longer has the state of that time: the oldest moment that it keeps is behind entry {entry}, \
+         which was made \
          {time} microseconds after 1970 (UTC), and commit group {group}; ask for that one or a later one"
     )]
     BeforeKept {
@@ -147,16 +150,16 @@ pub enum OpenError {
         entry: u64,
         /// The last commit group of it.
         group: u64,
-        /// When that entry was made.
+        /// The time of that entry.
         time: u64,
     },
     /// The log is in a store, and that is not named.
     #[error(
-        "the log of this database is in a store, too ({file}): open it with that store (`--store` of the command), or \
-         it would go on without the other hosts"
+        "the log of this database is in a store, too ({file}): open it with that store (`--store` of the \
+         command), or it would continue without the other hosts"
     )]
     StoreMissing {
-        /// The file that says so.
+        /// The file with that statement.
         file: String,
     },
     /// The record of the store cannot be read.
@@ -165,7 +168,7 @@ pub enum OpenError {
     /// The log in the store.
     #[error(transparent)]
     Store(#[from] RemoteLogError),
-    /// The log here cannot take what the store has.
+    /// The log here cannot take the store's entries.
     #[error(transparent)]
     Append(#[from] AppendError),
     /// There is no database.
@@ -185,7 +188,7 @@ impl From<ReplicaError> for OpenError {
     }
 }
 
-/// By whom a lock is held.
+/// The holders of a lock, as a text.
 fn by(holders: &[u32]) -> String {
     let name = |process: &u32| match *process == std::process::id() {
         true => "this process".to_string(),

@@ -1,8 +1,8 @@
 //! Transactions that a directory had alone and another host went on without, kept aside before they are cut off the log.
 //!
 //! It may be the last copy of something that was acknowledged: under [`DurableAt::Local`](super::DurableAt::Local), or
-//! by a store that lost it after its answer. So the cut groups are, one after the other as in the log, in a file of the
-//! directory, which is durable before the first of them is cut. Its name has the number of the first group and its
+//! by a store that lost it after its answer. So the cut groups are in a file of the directory, one after the other as
+//! in the log. The file is durable before the first of them is cut. Its name has the number of the first group and its
 //! checksum. An interrupted cut finds the file that it had written, which is then longer than the rest.
 
 use super::OpenError;
@@ -103,7 +103,8 @@ pub(super) fn keep_aside(
             first_group = fork.first_group,
             groups = fork.groups,
             transactions = fork.transactions,
-            "another host went on, perhaps without what is only here: it is cut off the log, and kept in this file; it may \
+            "another host continued, perhaps without the groups that are only here: they are cut off the log, and \
+             kept in this file; it may \
              be the last copy of transactions that were acknowledged"
         );
     }

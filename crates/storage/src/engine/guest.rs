@@ -6,11 +6,11 @@
 //! log that its own recovery does not need any more; a guest that has not read it by then is *overtaken*, and arrives
 //! anew.
 //!
-//! Nothing beyond the published end is looked at, so a group that is half written is never seen, and none that a power
-//! cut may take back. The groups before that end are whole, or the log was freed, or it is damaged.
+//! Nothing beyond the published end is looked at. So a group that is half written, or that a power cut may take back,
+//! is never seen. The groups before that end are whole, or the log was freed, or it is damaged.
 //!
-//! Invariants: I1 (only durable groups are given), I4 (whole groups, in their order), I5 (a segment that was freed and
-//! is written anew is recognised by its groups' headers), I13.
+//! Invariants: I1 (only durable groups are given), I4 (whole groups, in their order), I5 (the groups' headers show a
+//! segment that was freed and is written anew), I13.
 
 use crate::disk::{Disk, DiskError};
 use crate::log::follow::Follower;
@@ -26,14 +26,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// So often what may have been changed under an arriving guest is read anew.
+/// The number of times that an arriving guest reads files anew that may have been changed meanwhile.
 const ARRIVALS_MAX: usize = 8;
 
 /// The pause before the second reading. Each later one is twice as long, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Why a database cannot be followed.
+/// The reason why a database cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuestError {
@@ -49,12 +49,12 @@ pub enum GuestError {
     /// The backup or the log is damaged.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
-    /// The log is damaged behind what was read before.
+    /// The log is damaged behind the groups read before.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The writer went on under every reading, and each found another thing.
     #[error(
-        "the program that writes went on under each of {times} readings of the database: follow again when less is written, \
+        "the writing program changed the database during each of {times} readings: follow again when less is written, \
          or let that program take checkpoints less often (`checkpoint_interval_bytes`), with a larger log (`log_bytes_max`); \
          the last reading found: {last}"
     )]
@@ -79,8 +79,8 @@ pub enum GuestError {
     },
     /// The database has less than it had.
     #[error(
-        "{file} says that the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
-         in its place, or a host cut its fork of the log; follow anew to read what is there now"
+        "by {file} the log ends before group {found}, but it was durable up to group {before}: an older copy was put \
+         in its place, or a host cut its fork of the log; follow anew to read the present state"
     )]
     WentBack {
         /// The file.
@@ -97,7 +97,7 @@ pub enum GuestError {
 pub enum Sight {
     /// The end is known: everything that was acknowledged before the look is before it.
     End,
-    /// Nothing says that the end that is known is the newest: none is published, or not by the last opening.
+    /// The known end may not be the newest: none is published, or not by the last opening.
     Unknown,
     /// The log from the guest's place on was freed, or all pages were replaced: it is to arrive anew.
     Overtaken,
@@ -320,7 +320,7 @@ impl Guest {
     /// True if the log was freed from the guest's place on, or all pages were replaced: a failed read is no damage then.
     ///
     /// # Errors
-    /// The disk's; those of the manifest.
+    /// The disk's; the errors of the manifest.
     pub fn is_overtaken(&self) -> Result<bool, GuestError> {
         let segment = self.layout.segment_of(self.position().lsn);
         if !segments_present(&*self.disk)?.contains(&segment) {

@@ -1,10 +1,10 @@
-//! What a host keeps in memory between the close of its copy and the opening with which it takes over: the directory's lock,
-//! DB' with the checkpointers, and where the log ended. So a hand-over does not read the log since the last checkpoint, and
-//! copies DB' instead.
+//! State that a host keeps in memory between the close of its copy and the opening with which it takes over: the
+//! directory's lock, DB' with the checkpointers, and the end of the log. So a hand-over does not read the log since
+//! the last checkpoint, and copies DB' instead.
 //!
-//! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is used).
-//! Without the lock in between, another process could write checkpoints that these checkpointers do not know of; so they
-//! are given to the holder of the lock alone.
+//! Invariants: I2, I5 (each opening that may write counts the incarnation up: after another one nothing of this is
+//! used). Without the lock in between, another process could write checkpoints that these checkpointers do not know
+//! of. So they are given only to the holder of the lock.
 
 use super::LOCK_FILE;
 use crate::checkpoint::{Checkpointer, StripeLayout};
@@ -13,7 +13,7 @@ use crate::manifest::Manifest;
 use crate::recovery::KnownEnd;
 use sardonyx_base::sync::Mutex;
 
-/// What was kept of a copy that was closed, for one opening.
+/// The kept state of a closed copy, for one opening.
 #[derive(Debug)]
 pub struct KeptCopy {
     end: KnownEnd,
@@ -23,7 +23,7 @@ pub struct KeptCopy {
 
 #[derive(Debug)]
 struct Kept {
-    /// None if what was closed had failed, or where the lock was not the copy's.
+    /// None if the closed copy had failed, or if the lock was not the copy's.
     checkpointers: Option<Vec<Checkpointer>>,
     lock: Option<Box<dyn DiskLock>>,
 }
@@ -82,7 +82,7 @@ impl KeptCopy {
         (kept.checkpointers, kept.lock) = (None, None);
     }
 
-    /// The directory is about to change: it is recovered from what is in it.
+    /// The directory is about to change: it is recovered from its files.
     pub(super) fn forget(&self) {
         self.kept.lock().checkpointers = None;
     }

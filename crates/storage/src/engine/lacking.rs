@@ -1,9 +1,10 @@
 //! A directory whose log no longer reaches back to its backup, since its checkpoints were left to followers, or a part
 //! of it is lost. The store has everything missing, so it begins anew from there, as a new directory does.
 //!
-//! It does so only if the store is read and has all of the log that is known to be there, in a base or in entries. The
-//! rest of the log here must be whole to the recorded end: a tail behind damage may be in no other place. The claim has
-//! put the end of the log here into the store; a directory that follows is refused if it has more than that.
+//! It does so only if the store is read. The store must have all of the log that is known to be there, in a base or in
+//! entries. The rest of the log here must be whole to the recorded end: a tail behind damage may be in no other place.
+//! The claim has put the end of the log here into the store; a directory that follows is refused if it has more than
+//! that.
 //!
 //! Invariant: I12 (nothing is deleted here that was acknowledged and is not in the store).
 //!
@@ -50,8 +51,8 @@ pub(super) fn claim_and_open(
     }
 }
 
-/// Has a directory begin anew whose recovery failed since it lacks what the store has. The log here is in the store up to
-/// the known place, as far as it was compared; the rest is looked at for damage.
+/// Has a directory begin anew whose recovery failed since it lacks log that the store has. The log here is in the
+/// store up to the known place, as far as it was compared; the rest is checked for damage.
 ///
 /// # Errors
 /// Errors: the given one, if that is not the reason; [`OpenError::Lacking`] if the directory cannot begin anew by
@@ -90,7 +91,7 @@ pub(super) fn check_may_begin_anew(
 ) -> Result<(), OpenError> {
     let may = match Manifest::read(home) {
         Ok(manifest) => may_begin_anew(&manifest, options),
-        // A new one is made by the options; what is damaged is found when it is opened.
+        // A new one is made by the options; its damage is found when it is opened.
         Err(_) => options.directories.is_empty(),
     };
     match may {
@@ -134,7 +135,7 @@ pub(super) fn is_in_store(remote: &RemoteLog, known: &Known) -> Result<bool, Ope
     };
     let (from, to) = match begin.next <= known.entry.next {
         true => (begin, known.entry),
-        // The base is of this log if what follows here leads to it.
+        // The base is of this log if the log behind it leads to it.
         false => (known.entry, begin),
     };
     let mut follower = Follower::new(remote.store.clone(), known.identity, from, remote.patience);

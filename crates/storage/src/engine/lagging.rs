@@ -6,14 +6,14 @@
 //! ```
 //!
 //! *From the base's place on*, if the base and the known place here are of one epoch. An epoch has one writer, so the
-//! log here behind the known place is what that writer put into the store, in its order. That is the host that served
-//! last and was killed: its log is longer than any base, and nothing of it is thrown away.
+//! log here behind the known place is that writer's log in the store, in its order. That is the last serving host,
+//! which was killed: its log is longer than any base, and nothing of it is discarded.
 //!
 //! *Anew*, if the log here does not reach beyond the newest base. Then its groups are in the base, or another host
 //! continued without them, and comparing would cut them off.
 //!
 //! In all other cases another host continued, and the log here may have groups that are nowhere else: then an error
-//! says so, and names the ways out.
+//! names the ways out.
 //!
 //! The groups of a directory that begins anew, which are not known to be in the store, are kept aside first ([`forks`]).
 //!
@@ -41,12 +41,12 @@ pub(super) enum GoingOn {
     Anew,
     /// It is compared from here on: up to this place its log is the store's.
     From(Known),
-    /// Not at all.
+    /// The directory cannot go on by itself.
     Refused,
 }
 
-/// Finds the way on for the directory of this manifest, of which so much is known to be in the store, and of whose log
-/// this reader has the rest. Has it begin anew, if that is the way.
+/// Chooses the way on for the directory of this manifest. So much of its log is known to be in the store, and this
+/// reader has the rest of the log. Has the directory begin anew, if that is the way.
 ///
 /// # Errors
 /// The store's; the disk's; the log here is damaged.
@@ -77,7 +77,7 @@ pub(super) fn go_on(
         events::info!(
             base_entry = base.entry.next,
             base_groups = base.log.group - 1,
-            "the store no longer has what follows here: it is compared from a base on"
+            "the store no longer has the log behind this one: it is compared from a base on"
         );
         return Ok(GoingOn::From(base));
     }
@@ -97,7 +97,7 @@ pub(super) fn go_on(
                 groups = end - 1,
                 base_entry = known.entry.next,
                 base_groups = known.log.group - 1,
-                "the store no longer has what follows the log here: this directory begins anew with the newest base"
+                "the store no longer has the log behind this one: this directory begins anew with the newest base"
             );
             marks::begin_anew(&**home)?;
             Ok(GoingOn::Anew)

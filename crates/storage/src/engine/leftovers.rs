@@ -1,9 +1,9 @@
 //! Clearing the bytes behind the end of the log of a copy that follows.
 //!
-//! A database counts up its incarnation when it is opened, so that whole groups behind the end of its log
-//! never chain onto what it writes next. A copy that follows writes the groups of another host, with that
-//! one's incarnations. If its directory was opened as a database in between, leftovers of that may have a
-//! later incarnation. So they are overwritten before anything is appended.
+//! A database counts up its incarnation when it is opened. So whole groups behind the end of its log never chain onto
+//! its next groups. A copy that follows writes the groups of another host, with that one's incarnations. If its
+//! directory was opened as a database in between, leftovers of that may have a later incarnation. So they are
+//! overwritten before anything is appended.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};

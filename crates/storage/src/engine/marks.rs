@@ -1,8 +1,8 @@
 //! The marks of a directory that is on its way to a database, which a store has whole: it is being made of a base, or begins
 //! anew.
 //!
-//! The manifest is written last: until then the directory has no database, and is marked ([`SEEDING_FILE`]). So what is left
-//! of an attempt is not taken for a database that has lost its manifest, and is cleared by the next.
+//! The manifest is written last: until then the directory has no database, and is marked ([`SEEDING_FILE`]). So the
+//! remains of an attempt are not taken for a database that has lost its manifest, and the next attempt clears them.
 
 use super::OpenError;
 use crate::disk::{Access, Create, Disk};
@@ -11,10 +11,10 @@ use crate::places;
 use crate::remote_log::known::STORE_FILE;
 use std::sync::Arc;
 
-/// The file that says that a directory is being made of what a store has.
+/// The file that marks a directory that is being made of a store's content.
 pub const SEEDING_FILE: &str = "SEEDING";
 
-/// Removes what an attempt left that was ended before it was whole. Nothing, if there was none.
+/// Removes the remains of an unfinished attempt; nothing, if there was none.
 ///
 /// # Errors
 /// The disk's.
@@ -28,8 +28,7 @@ pub fn clear_unfinished(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     }
 }
 
-/// Removes what is known of the store, if there is anything: durably, since no manifest that is made afterwards may be
-/// found beside it.
+/// Removes the record of the store, if there is one: durably, since no later manifest may be found beside it.
 pub(super) fn forget_store(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
     if home.list("")?.iter().any(|left| left == STORE_FILE) {
         home.remove(STORE_FILE)?;
@@ -45,7 +44,7 @@ pub(super) fn begin_anew(home: &dyn Disk) -> Result<(), OpenError> {
     Ok(home.sync_directory("")?)
 }
 
-/// Says, durably, that what is in the directory is not a database: a whole one is somewhere else.
+/// Marks the directory, durably: its content is no database; a whole one is somewhere else.
 pub(super) fn mark(home: &dyn Disk) -> Result<(), OpenError> {
     home.open(SEEDING_FILE, Access::Buffered, Create::IfAbsent)?
         .sync()?;

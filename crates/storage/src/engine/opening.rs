@@ -1,11 +1,11 @@
-//! Opening a database, the same for every way of writing its log: the manifest, recovery, what is recorded
-//! of it, and from where the log is needed afterwards.
+//! Opening a database, the same for every way of writing its log: the manifest, recovery, the records of it, and the
+//! place from which the log is needed afterwards.
 //!
 //! A new database's manifest is written last, when the first log segments exist: a crash before that leaves nothing
 //! acknowledged.
 //!
-//! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a copy that follows
-//! finds behind its log's end is cleared instead), I6.
+//! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; a copy that follows clears
+//! the bytes behind its log's end instead), I6.
 
 use super::compaction;
 use super::leftovers::clear_leftovers;
@@ -85,7 +85,7 @@ pub(super) fn open(
         return Err(OpenError::StoreMissing { file });
     }
     let recovery = RecoveryOptions {
-        // Of what is mapped, much may never have been touched.
+        // Much of the mapped memory may never have been touched.
         sparse: writers == Writers::Shared,
         ..options.recovery()
     };
@@ -137,7 +137,7 @@ pub(super) fn open(
     })
 }
 
-/// Recovers, and says from where the log is needed afterwards.
+/// Recovers, and returns the place from which the log is needed afterwards.
 fn recover_at(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
@@ -284,7 +284,7 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
 }
 
 /// Makes a new database of this manifest, with its parts in these directories: the log's first segment, of so many
-/// bytes or whole, then the manifest. Returns the manifest as it is now. The caller holds the lock.
+/// bytes or whole, then the manifest. Returns the present manifest. The caller holds the lock.
 ///
 /// # Errors
 /// [`OpenError::ManifestLost`] if there are data on the disk; [`OpenError::Places`] if a directory cannot be

@@ -31,9 +31,9 @@ pub struct StorageOptions {
     pub identity: Option<u64>,
     /// The most bytes of log on disk, rounded down to segments; at least four of them.
     pub log_bytes_max: u64,
-    /// Bytes of log that are prepared before opening returns, rounded down to segments, so that the first
-    /// transactions do not wait for the disk to be filled with zeroes. With none the log of a new database
-    /// is small and grows with use.
+    /// Bytes of log that are prepared before opening returns, rounded down to segments. So the first transactions do
+    /// not wait for the disk to be filled with zeroes. With none the log of a new database is small and grows with
+    /// use.
     pub log_bytes_prepared: u64,
     /// Bytes with which the log of a new database begins.
     pub log_bytes_first: u64,
@@ -45,7 +45,7 @@ pub struct StorageOptions {
     pub checkpoint_interval_transactions: Option<u64>,
     /// The most bytes of pages (DB; DB' takes as much again).
     pub memory_bytes_max: u64,
-    /// When a commit group is closed.
+    /// The rule that closes a commit group.
     pub policy: GroupPolicy,
     /// The bounds of group commit.
     pub limits: GroupLimits,
@@ -65,8 +65,8 @@ pub struct StorageOptions {
     pub remote: Option<RemoteLog>,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
-    /// What this process kept of a copy that it closed ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens
-    /// now: the lock, the pages, the log's end.
+    /// State that this process kept of a copy that it closed
+    /// ([`Replica::close_keeping`](super::Replica::close_keeping)) and opens now: the lock, the pages, the log's end.
     pub kept: Option<Arc<KeptCopy>>,
     /// The directories of the log and the backup, if not in the database's own one, or their new places after a move.
     pub directories: Directories,
@@ -102,7 +102,7 @@ impl Default for StorageOptions {
 }
 
 impl StorageOptions {
-    /// The directory is about to change: what was kept of it is of no use any more.
+    /// The directory is about to change: the kept state is unusable then.
     pub(super) fn forget_kept(&self) {
         self.kept.iter().for_each(|kept| kept.forget());
     }
@@ -167,7 +167,7 @@ impl StorageOptions {
     }
 }
 
-/// I10: whatever is admitted fits.
+/// I10: an admitted transaction fits.
 pub(super) fn check_limits(
     options: &StorageOptions,
     limits: &GroupLimits,

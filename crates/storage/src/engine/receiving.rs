@@ -43,8 +43,8 @@ pub(super) struct ReceivingEngine {
     background: Background,
     pool: Arc<BufferPool>,
     writing: Mutex<Writing>,
-    /// The end of the durable log, for those who must not wait while groups are being written. Its tail is
-    /// the history checksum of the last group.
+    /// The end of the durable log, for readers that must not wait while groups are being written. Its tail is the
+    /// history checksum of the last group.
     state: LogState,
     /// For readers in other processes.
     published: PublishedEnd,
@@ -61,7 +61,7 @@ struct Writing {
     pin: Option<LogPin>,
 }
 
-/// Why groups were not appended.
+/// The reason why groups were not appended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
@@ -88,7 +88,7 @@ pub enum AppendError {
     },
     /// An earlier write or sync failed (I7).
     #[error(
-        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is gone"
+        "the copy stopped after a failed write ({cause}): nothing is lost; open it again when the cause is removed"
     )]
     Poisoned {
         /// The first failure.
@@ -204,7 +204,7 @@ impl ReceivingEngine {
             };
             let lsn = group.header().lsn;
             if !self.background.supply.has_room(lsn) {
-                // A checkpoint frees the log only up to what it was given.
+                // A checkpoint frees the log only up to its last group.
                 let written = self.write(&mut writing, &mut ready);
                 if let Err(error) = written.and_then(|()| self.wait_for_room(lsn)) {
                     self.give_back(vec![group]);
@@ -338,8 +338,8 @@ impl ReceivingEngine {
         }
     }
 
-    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded. The
-    /// locks of directories elsewhere are given back, so nothing is kept of a database that has any.
+    /// As [`ReceivingEngine::close`]; returns the checkpointers if they have all of the log, whose end is recorded.
+    /// The locks of directories elsewhere are released, so nothing is kept of a database that has any.
     pub(super) fn close_keeping(&self) -> Option<Vec<Checkpointer>> {
         self.close();
         let end = self.end();

@@ -1,4 +1,4 @@
-//! A database whose log is in a store, too: what is asked of that, and the thread that puts it there.
+//! A database whose log is in a store, too: the options of that, and the thread that carries the log there.
 
 use super::claiming::{Claimed, impossible};
 use super::{OpenError, StorageOptions};
@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// The place at which a transaction is durable when it is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DurableAt {
-    /// Here. The store follows a moment behind: a takeover by another host may lose what it has not got.
+    /// Here. The store follows a moment behind: a takeover by another host may lose transactions that it lacks.
     Local,
-    /// Here and in the store: nothing is lost that was acknowledged, whichever is.
+    /// Here and in the store: no acknowledged transaction is lost with either of them.
     #[default]
     Both,
-    /// In the store. A group is written here before, but a sync of this disk is not waited for: it follows. After a power
-    /// cut the store has what the log here has not, and the next opening takes it from there.
+    /// In the store. A group is written here before, but a sync of this disk is not waited for: it follows. After a
+    /// power cut the store has groups that the log here lacks, and the next opening takes them from there.
     Remote,
 }
 
@@ -33,8 +33,8 @@ pub struct RemoteLog {
     pub store: Arc<dyn RemotePlace>,
     /// The place at which a transaction is durable when it is acknowledged.
     pub durable_at: DurableAt,
-    /// The time for which the store is asked again, when the database is opened and closed. While it is open, what goes into the log
-    /// is asked for until there is an answer.
+    /// The time for which the store is asked again, when the database is opened and closed. While it is open, an
+    /// append to the log is repeated until there is an answer.
     pub patience: Patience,
 }
 

@@ -22,7 +22,7 @@ use crate::remote_log::known::Known;
 use sardonyx_base::events;
 use std::sync::Arc;
 
-/// Why an entry was not applied. The replica is to be closed; opened again, it goes on.
+/// The reason why an entry was not applied. The replica is to be closed; opened again, it continues.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplicaError {
@@ -57,7 +57,7 @@ impl Replica {
         lock: Option<Box<dyn DiskLock>>,
     ) -> Result<Replica, OpenError> {
         let engine = ReceivingEngine::open(home, &options.of_follower())?;
-        // Its recovery has made stable what was compared.
+        // Its recovery has made the compared log stable.
         known.write(&**home)?;
         Ok(Replica {
             pin: engine.pin(known.log.lsn),
@@ -113,8 +113,8 @@ impl Replica {
         self.apply_some(entry, usize::MAX).map(drop)
     }
 
-    /// Applies so many groups of the next entry. Returns whether these are all; if not, what is known stays before the
-    /// entry, and no other can be applied.
+    /// Applies so many groups of the next entry. Returns true if these are all; if not, the known place stays before
+    /// the entry, and no other can be applied.
     pub(super) fn apply_some(&mut self, entry: &Entry, count: usize) -> Result<bool, ReplicaError> {
         let groups: Vec<_> = entry.groups().collect::<Result<_, _>>()?;
         let wanted = groups.get(..count).unwrap_or(&groups);
@@ -162,7 +162,7 @@ impl Replica {
                     .iter()
                     .for_each(|pin| pin.advance(self.known.log.lsn));
             }
-            Err(error) => events::warn!(%error, "how far the log is followed is not recorded"),
+            Err(error) => events::warn!(%error, "the place of the followed log is not recorded"),
         }
     }
 
@@ -171,7 +171,8 @@ impl Replica {
         self.close_locked().0
     }
 
-    /// As [`Replica::close`], and keeps what the opening that takes over needs not read again. The directory stays locked.
+    /// As [`Replica::close`], and keeps the state that the opening that takes over need not read again. The directory
+    /// stays locked.
     pub fn close_keeping(mut self) -> KeptCopy {
         self.record();
         let checkpointers = self.engine.close_keeping();

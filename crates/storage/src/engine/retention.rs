@@ -18,7 +18,8 @@ use crate::remote_log::trim::Trimmed;
 pub struct KeepInStore {
     /// At least so many bases, the newest; at least one.
     pub bases: usize,
-    /// The past from this time on, in microseconds since 1970, UTC: the newest base that is not after it, and what follows.
+    /// The past from this time on, in microseconds since 1970, UTC: the newest base that is not after it, and the log
+    /// behind.
     pub since: Option<u64>,
 }
 
@@ -67,10 +68,10 @@ pub fn oldest_kept(remote: &RemoteLog, identity: u64) -> Result<Option<Known>, O
     })
 }
 
-/// Deletes what is not to be kept.
+/// Deletes the past beyond the retention.
 ///
 /// # Errors
-/// The store's; what is left is deleted by the next call.
+/// The store's; the rest is deleted by the next call.
 pub fn delete_past(remote: &RemoteLog, keep: KeepInStore) -> Result<Deleted, OpenError> {
     let place = || remote.store.place();
     let stored = stored_manifest(remote)?

@@ -23,7 +23,7 @@
 //!
 //! // The first process recovers, makes the shared memory, and lets the others in.
 //! let opening = lock_opening(&disk)?;
-//! let first = open_first(&disk, &options)?.expect("nobody has it open");
+//! let first = open_first(&disk, &options)?.expect("no process has it open");
 //! let state = LogState::zeroed();
 //! first.initialise(&state);
 //! let (incarnation, manifest) = (first.incarnation(), first.manifest);
@@ -70,10 +70,10 @@ use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use std::sync::Arc;
 
-/// The lock file of those who open to share.
+/// The lock file of processes that open to share.
 pub const OPENING_FILE: &str = "OPENING";
 
-/// The lock file of the driver: who has it is elected.
+/// The lock file of the driver: its holder is elected.
 pub const ELECTION_FILE: &str = "CUSTODIAN";
 
 /// Held while a process opens the database to share it.
@@ -121,7 +121,7 @@ impl FirstOpening {
         self.manifest.incarnation
     }
 
-    /// Writes the log's end, the incarnation, and what is prepared into fresh shared memory.
+    /// Writes the log's end, the incarnation, and the prepared end into fresh shared memory.
     pub fn initialise(&self, state: &LogState) {
         state.initialise(self.end, self.incarnation());
         state.publish_prepared_end(self.driver.prepared_end());
@@ -154,8 +154,8 @@ pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
     Ok(OpeningLock { _lock: lock })
 }
 
-/// Opens the database as the first of those who share it: makes it if it is absent, and recovers it.
-/// The caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
+/// Opens the database as the first of the processes that share it: makes it if it is absent, and recovers it. The
+/// caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
 ///
 /// # Errors
 /// [`OpenError::Locked`] if a process has it open alone; [`OpenError::FollowersWhileShared`]; and the errors of
@@ -205,10 +205,11 @@ pub fn open_first(
     }))
 }
 
-/// Joins those who share the database. The caller holds [`lock_opening`], and compares the manifest's incarnation
-/// with [`LogState::incarnation`] of the shared memory that it finds. If they differ, the others ended and a process
-/// opened the database alone meanwhile. Then it drops the lock and begins again with [`open_first`]. If they are the
-/// same, it may go on even if the others went just now. The disk is all of the database, wherever its parts are.
+/// Joins the processes that share the database. The caller holds [`lock_opening`], and compares the manifest's
+/// incarnation with [`LogState::incarnation`] of the shared memory that it finds. If they differ, the others ended and
+/// a process opened the database alone meanwhile. Then it drops the lock and begins again with [`open_first`]. If they
+/// are the same, it may continue even if the others ended just now. The disk is all of the database, with its parts in
+/// any place.
 ///
 /// # Errors
 /// [`OpenError::Locked`] if a process has it open alone; [`OpenError::Absent`] if none exists.

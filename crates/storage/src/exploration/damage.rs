@@ -209,7 +209,7 @@ fn i2_a_log_that_ends_before_the_backup_is_an_error() {
     assert!(world.recover(true).is_ok());
     let end = world.recover(true).unwrap().end;
     let layout = world.manifest().log_layout();
-    // The last group is damaged, and no later one can tell.
+    // The last group is damaged, and no later one can show it.
     let name = crate::log::segment::segment_file((end.lsn.0 - 1) / layout.segment_bytes);
     let offset = (end.lsn.0 - PAGE_SIZE as u64) % layout.segment_bytes;
     for at in 0..70 {

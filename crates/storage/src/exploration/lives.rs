@@ -1,5 +1,5 @@
-//! Crash exploration: a small database runs on the simulated disk, crashes at a chosen step, is
-//! recovered, and is compared with a model of everything that was acknowledged; and again.
+//! Crash exploration. A small database runs on the simulated disk, crashes at a chosen step and is recovered. It is
+//! compared with a model of everything that was acknowledged. Then the next life begins.
 
 use super::{seeds, stride};
 use crate::checkpoint::{Checkpointer, Progress};
@@ -159,7 +159,7 @@ impl World {
         recover(&self.disk, &self.manifest(), options)
     }
 
-    /// The disk must have everything acknowledged, and nothing but submitted data.
+    /// The disk must have everything acknowledged, and only submitted data.
     pub(crate) fn check(&mut self, recovered: &Recovered, what: &str) {
         let groups = recovered.end.group as usize - 1;
         let acknowledged = self.model.acknowledged;
@@ -371,8 +371,8 @@ fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
     needed.min_by_key(|position| position.group).unwrap()
 }
 
-/// One seed. A life ends by loss of power, then one crashes at a step of the disk, then recovery
-/// (which may be cut off, too), and a last life. Returns whether the crash came.
+/// One seed. A life ends by loss of power, then one crashes at a step of the disk. Then come recovery, which may be
+/// cut off, too, and a last life. Returns whether the crash came.
 fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
     let mut world = World::create(seed, stripes);

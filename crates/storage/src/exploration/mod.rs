@@ -1,5 +1,5 @@
-//! Crash explorations of the storage: worlds on the simulated disk, with models of what they must still
-//! have after a crash, a kill or a failed sync at any step.
+//! Crash explorations of the storage: worlds on the simulated disk, with models of the data that must survive a crash,
+//! a kill or a failed sync at any step.
 //!
 //! - [`lives`]: a log, checkpoints and recovery, without an engine; [`succession`] and [`damage`] on it;
 //! - [`shared_world`]: several processes on one log, opened as they open it, and alone; [`shared_log`] and

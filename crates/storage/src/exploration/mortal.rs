@@ -1,6 +1,6 @@
 //! A process's view of the simulated disk that ends with the process: at a chosen one of its
 //! operations that change something, the process is killed. The machine goes on, and so do the
-//! other processes, which see the disk as it is then.
+//! other processes, which see the disk in its state of that moment.
 //!
 //! To be killed is to unwind with [`Killed`]: no code of the killed process runs afterwards, but for
 //! destructors, which give its advisory locks back like the operating system.

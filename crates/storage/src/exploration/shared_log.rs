@@ -50,7 +50,7 @@ fn explore(seed: u64, fate: Fate) -> Came {
         killed: witness.is_dead(),
         crashed: world.simulated.has_crashed(),
     };
-    // Without a crash, too, so that what killed processes left is seen as it is.
+    // Without a crash, too, so that the leftovers of killed processes are seen unchanged.
     if !came.crashed {
         world.check();
     }
@@ -129,8 +129,8 @@ fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
     assert!(u64::from(both) > seeds / 4, "{both} times both only");
 }
 
-/// A life with nothing but a transaction larger than a segment. Its writer is killed at an operation, or the
-/// machine crashes; the others write it again, and continue.
+/// A life with only a transaction larger than a segment. Its writer is killed at an operation, or the machine crashes;
+/// the others write it again, and continue.
 fn explore_spanning(seed: u64, fate: Fate) -> Came {
     let mut world = World::new(seed, format!("spanning, seed {seed}, {fate:?}"));
     let mut life = world.open_safely().unwrap();
@@ -273,7 +273,7 @@ fn i9_processes_that_all_die_young_lose_nothing_and_log_nothing_twice() {
     assert!(killed > 400, "{killed} killed only");
 }
 
-/// After a failed sync the machine still shows what it could not write. The next process that opens the
+/// After a failed sync the machine still shows the data that it could not write. The next process that opens the
 /// database finds that, and continues; then the power is cut.
 fn reopened_on_the_same_machine_until_a_cut(world: &mut World) {
     world.faulty = false;
@@ -361,8 +361,8 @@ fn i5_i6_segments_are_recycled_under_load_and_never_more_than_the_limit() {
 
 #[test]
 fn i6_what_a_killed_driver_wrote_is_made_stable_before_the_log_is_freed_for_it() {
-    // A checkpoint's last block was written but not stable; who took over found it complete. Found
-    // by the exploration above with more seeds.
+    // A checkpoint's last block was written but not stable; the successor found it complete. Found by the exploration
+    // above with more seeds.
     let came = explore(
         1718,
         Fate {

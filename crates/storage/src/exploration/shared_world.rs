@@ -2,9 +2,9 @@
 //! operations on the disk, and the machine may crash at any of them. Every recovery is compared with
 //! a model of everything that was submitted and acknowledged.
 //!
-//! A process's *ring* is the model's list of transactions itself: the tail that is published with
-//! the log's end is a number of transactions. Each transaction is counted by the log and most append
-//! a row to a journal, so that one which is logged twice is noticed although redo is idempotent.
+//! A process's *ring* is the model's list of transactions itself: the tail that is published with the log's end is a
+//! number of transactions. The log counts each transaction, and most append a row to a journal. So one that is logged
+//! twice is noticed although redo is idempotent.
 
 use super::mortal::{Death, Killed, Mortal};
 use crate::disk::{Disk, Faults, SimulatedDisk};
@@ -215,8 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// The recovered and stable data must be everything acknowledged, each once, and nothing but
-    /// submitted data.
+    /// The recovered and stable data must be everything acknowledged, each once, and only submitted data.
     fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
         self.compare(transactions, pages);
         // Changes beyond the recovered end are lost for good; those before it are now durable.
@@ -333,8 +332,8 @@ impl World {
         self.changes.push(change);
     }
 
-    /// A process writes what is published, all of it or (`limit`) no more than so many transactions.
-    /// Does the driver's work while there is no room.
+    /// A process writes the published transactions, all of them or (`limit`) no more than so many. Does the driver's
+    /// work while there is no room.
     pub(super) fn lead(
         &mut self,
         life: &mut Life,
@@ -394,7 +393,7 @@ impl World {
         panic!("{}: there is never room", self.what)
     }
 
-    /// The driver does what there is to do; if there is none, another process takes over.
+    /// The driver does the waiting work; if there is no driver, another process takes over.
     pub(super) fn keep(&mut self, life: &mut Life) -> Result<(), Over> {
         if life.state.driving_has_ended() {
             return Ok(());

@@ -159,7 +159,7 @@ pub struct Stop {
     pub file: u64,
     /// The place in it, in bytes.
     pub offset: u64,
-    /// Why it is no chunk.
+    /// The reason why it is no chunk.
     pub reason: &'static str,
 }
 
@@ -279,7 +279,7 @@ pub struct ArchiveReader {
     files: std::vec::IntoIter<u64>,
     file: Option<ArchiveFile>,
     offset: u64,
-    /// The end of what was read.
+    /// The end of the part read.
     end: Option<ArchiveEnd>,
     /// The place that stopped the reading, if not a file's end.
     stop: Option<Stop>,
@@ -304,8 +304,8 @@ impl ArchiveReader {
         })
     }
 
-    /// Starts at the file that a group's rows are in, if they are in the archive, and reads no more than the
-    /// headers of the chunks before that group. Skipped rows are not checked.
+    /// Starts at the file that has a group's rows, if they are in the archive. Before that group it reads only the
+    /// headers of the chunks. Skipped rows are not checked.
     ///
     /// # Errors
     /// The disk's.
@@ -326,8 +326,7 @@ impl ArchiveReader {
         Ok(reader)
     }
 
-    /// Looks which files there are now. At the archive's end, [`ArchiveReader::next_chunk`] then finds
-    /// what was written since.
+    /// Lists the files anew. At the archive's end, [`ArchiveReader::next_chunk`] then finds later chunks.
     ///
     /// # Errors
     /// The disk's.
@@ -424,8 +423,8 @@ impl ArchiveReader {
         self.next_chunk()
     }
 
-    /// True if the next file begins with the next chunk. A file is synced whole before the next one is begun,
-    /// so if a later file has a chunk, what is not here is damaged.
+    /// True if the next file begins with the next chunk. A file is synced whole before the next one is begun, so if a
+    /// later file has a chunk, a missing one here is damage.
     fn next_file_continues(&mut self) -> Result<bool, JournalError> {
         for &number in self.files.as_slice() {
             let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
@@ -442,7 +441,7 @@ impl ArchiveReader {
                 ChunkState::Invalid(reason) => reason,
                 ChunkState::End => "the file is empty",
             };
-            // If no later file has a chunk, this one was only begun; or the log will tell.
+            // If no later file has a chunk, this one was only begun; or the log has the rows.
             self.stop = Some(Stop {
                 file: number,
                 offset: 0,

@@ -4,8 +4,8 @@
 //!
 //! Invariants: chunks begin and end between groups. [`Archiver::durable_end`] moves only after a sync. A file
 //! is synced whole before the next one is begun. Memory is bounded by a chunk and the largest group (I10).
-//! While the disk has no room, chunks wait in memory, at most what the log has of rows: it is not freed before
-//! they are durable here (I6). A write that failed for want of room is done again whole, at the same place.
+//! While the disk has no room, chunks wait in memory, at most as many as the log's rows: the log is not freed before
+//! they are durable here (I6). A write that failed for want of room is repeated whole, at the same place.
 
 use super::archive::{ArchiveEnd, ArchiveFile, files};
 use super::chunk::chunk_bytes_on_disk;
@@ -27,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 /// If little is kept, files are not shorter than this, unless a process ends.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
-/// Whole files are removed: so many have about what is to be kept.
+/// Whole files are removed: so many together have about the kept bytes.
 const FILES_KEPT: u64 = 4;
 
 /// Appends to the archive.
@@ -194,14 +194,12 @@ impl Archiver {
         Ok(())
     }
 
-    /// Writes what was gathered and makes the whole archive durable up to the last group given.
-    /// Removes old files if they are not to be kept. After an error that may be tried again
-    /// everything that is not written still waits.
+    /// Writes the gathered rows and makes the whole archive durable up to the last group given. Removes old files if
+    /// they are not to be kept. After an error that may be tried again everything unwritten still waits.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         if self.durable != self.gathered {
             if self.chunk.from != self.gathered {
-                // Also without a row: it says that there were none up to here, so that the log can
-                // go.
+                // Also without a row: the chunk shows that there were none up to here, so that the log can be freed.
                 self.close_chunk();
             }
             self.write_waiting()?;
@@ -264,7 +262,7 @@ impl Archiver {
         let offset = self.end.offset;
         let file = self.open_file()?;
         if file.len()? > offset {
-            // A stale chunk of before a crash must not be taken for the one that goes elsewhere.
+            // A stale chunk of before a crash must not be taken for the one that is written elsewhere.
             file.write_at(offset, &AlignedBuffer::zeroed(DIRECT_ALIGNMENT))?;
         }
         file.sync()?;

@@ -1,5 +1,5 @@
 //! The end of a log that another process writes to, for readers of its journals, which may show nothing that a power
-//! cut takes back. It is the end that the writer publishes ([`DurableEnd`]), or that of the manifest from the last
+//! cut takes back. It is the end that the writer publishes ([`DurableEnd`]). It is that of the manifest from the last
 //! opening or closing, if that is later or nothing is published.
 //!
 //! A look without news reads a block.
@@ -20,7 +20,7 @@ pub struct LogEndBeside {
 }
 
 impl LogEndBeside {
-    /// Of the database of this manifest, which was read before.
+    /// The end for the database of this manifest, which was read before.
     pub fn new(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Self {
         LogEndBeside {
             disk: disk.clone(),

@@ -51,7 +51,7 @@ pub enum JournalError {
         /// The group after the log's last.
         log_group: u64,
     },
-    /// The reader was slower than what it read was kept: the log was freed under it, and the archive
+    /// The reader was slower than the retention of its rows: the log was freed before it read them, and the archive
     /// does not have the rows any more, or has them elsewhere.
     #[error(
         "the journal's rows from LSN {from} on were removed before they were read: the log was freed, \
@@ -73,7 +73,7 @@ pub enum JournalError {
         oldest: u64,
     },
     /// The database keeps no journal rows.
-    #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
+    #[error("the database keeps no journal rows (its manifest has `journal = nothing`)")]
     NotKept,
 }
 

@@ -102,7 +102,7 @@ impl World {
         self.archiver.sync().unwrap();
     }
 
-    /// A step of everybody but the reader.
+    /// A step of all but the reader.
     fn go_on(&mut self) {
         match self.random.below(8) {
             0 => {

@@ -4,10 +4,10 @@
 //! The archive is a sequence of chunks in files `journal/NNNNNNNNNN.journal`. A chunk holds the
 //! journal records of a range of commit groups, group by group. Chunks are written without waiting
 //! and synced once before a checkpoint completes, and the log is kept from the archive's durable
-//! end on. So after a crash the archive ends at its last whole chunk, and redo extracts again what
-//! is missing: no row twice, none lost.
+//! end on. So after a crash the archive ends at its last whole chunk, and redo extracts the missing rows again: no row
+//! twice, none lost.
 //!
-//! - [`chunk`]: how a chunk is laid out;
+//! - [`chunk`]: the layout of a chunk;
 //! - [`archiver`]: writing them;
 //! - [`archive`]: finding and reading them;
 //! - [`reader`]: the rows of one journal, from the archive and then from the log, oldest first;

@@ -1,12 +1,12 @@
-//! The place of a journal's row, for readers that come back. Positions are in the order of the rows, and a
-//! position means the same row for as long as the database lives, also when the row has moved.
+//! The place of a journal's row, for readers that come back. Positions are in the order of the rows. A position means
+//! the same row for as long as the database lives, also when the row has moved.
 
 use super::chunk::RowPlace;
 use std::fmt;
 use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
 
-/// The position of a journal's row: behind all rows of smaller positions, and of whatever journal.
+/// The position of a journal's row: behind all rows of smaller positions, in all journals.
 ///
 /// It is printed, and read, as `group:row`.
 ///

@@ -29,8 +29,7 @@ pub struct Row<'a> {
 
 /// Reads journal rows.
 ///
-/// Of a database that is written to meanwhile, say where its log is with
-/// [`JournalReader::while_written`].
+/// For a database that is written to meanwhile, give the place of its log with [`JournalReader::while_written`].
 #[derive(Debug)]
 pub struct JournalReader {
     disk: Arc<dyn Disk>,
@@ -350,7 +349,7 @@ impl JournalReader {
     }
 }
 
-/// The archive, from where a position's row is, if it is there.
+/// The archive, from the place of a position's row, if it is there.
 pub(super) fn open_archive(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,

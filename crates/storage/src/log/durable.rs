@@ -1,18 +1,18 @@
-//! Groups in flight, and what is durable in order (I1).
+//! Groups in flight, and the durable groups in order (I1).
 //!
-//! Several groups may be on their way to the disk at once and may arrive in any order; a
-//! transaction may be acknowledged only when its group *and all earlier ones* are there. If the log has a copy
-//! elsewhere, a group is on its way to both at once, and is there when both have it, whichever is first. This is
-//! that rule as a state machine: no clock, no thread, no disk.
+//! Several groups may be on their way to the disk at once and may arrive in any order. A transaction may be
+//! acknowledged only when its group *and all earlier ones* are there. If the log has a copy elsewhere, a group is on
+//! its way to both at once. It has arrived when both have it, whichever is first. This is that rule as a state
+//! machine: no clock, no thread, no disk.
 
 use super::LogPosition;
 use std::collections::BTreeMap;
 
-/// Tells which prefix of the log is durable.
+/// The durable prefix of the log.
 #[derive(Debug)]
 pub struct DurablePrefix<T> {
     durable: LogPosition,
-    /// Groups that arrived before an earlier one did, or before the copy has them: number → what goes with it.
+    /// Groups that arrived before an earlier one did, or before the copy has them, by number, with their payload.
     early: BTreeMap<u64, (LogPosition, T)>,
     /// The copy elsewhere has all groups below this number. Without a copy, those of every number.
     copied_below: u64,
@@ -28,7 +28,7 @@ impl<T> DurablePrefix<T> {
         }
     }
 
-    /// Everything before `durable` is durable; what follows is when a copy elsewhere has it, too.
+    /// Everything before `durable` is durable; later groups are when a copy elsewhere has them, too.
     pub fn with_copy(durable: LogPosition) -> Self {
         DurablePrefix {
             copied_below: durable.group,
@@ -36,7 +36,7 @@ impl<T> DurablePrefix<T> {
         }
     }
 
-    /// The end of what is durable.
+    /// The durable end.
     pub fn durable(&self) -> LogPosition {
         self.durable
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with the log.
+//! Errors of the log.
 
 use super::Lsn;
 use crate::disk::DiskError;
@@ -64,9 +64,9 @@ pub enum LogError {
     Corrupt {
         /// The file with the broken group.
         file: String,
-        /// Where the broken group should start, in bytes.
+        /// The offset at which the broken group should start, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The reason.
         reason: &'static str,
         /// The broken group's number.
         number: u64,
@@ -74,7 +74,7 @@ pub enum LogError {
         proof_number: u64,
         /// The file with that group.
         proof_file: String,
-        /// Where that group starts, in bytes.
+        /// The offset of that group, in bytes.
         proof_offset: u64,
     },
     /// A whole group contradicts the one before it.
@@ -82,40 +82,40 @@ pub enum LogError {
     Inconsistent {
         /// The file.
         file: String,
-        /// Where the group starts, in bytes.
+        /// The offset of the group, in bytes.
         offset: u64,
         /// The group's number.
         number: u64,
-        /// What contradicts.
+        /// The contradiction.
         reason: String,
     },
-    /// An earlier write or sync failed (I7). Whatever was waiting has an unknown fate; reopening
-    /// the database recovers what is durable.
+    /// An earlier write or sync failed (I7). Waiting transactions have an unknown fate; reopening the database
+    /// recovers the durable ones.
     #[error(
         "the log is closed after a failed write ({cause}): transactions not yet acknowledged have \
-         an unknown fate; reopen the database to recover what is durable"
+         an unknown fate; reopen the database to recover the durable ones"
     )]
     Poisoned {
         /// The first failure.
         cause: Arc<str>,
     },
-    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in
-    /// the engine, or in a disk of the program's own. What was waiting has an unknown fate, as after a
-    /// failed write; reopening the database recovers what is durable.
+    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in the engine,
+    /// or in a disk of the program's own. Waiting transactions have an unknown fate, as after a failed write;
+    /// reopening the database recovers the durable ones.
     #[error(
         "the log is closed because the engine's thread {thread:?} died ({message}): transactions not \
-         yet acknowledged have an unknown fate; reopen the database to recover what is durable"
+         yet acknowledged have an unknown fate; reopen the database to recover the durable ones"
     )]
     ThreadDied {
         /// The thread's name.
         thread: Arc<str>,
-        /// What it panicked with.
+        /// The message of the panic.
         message: Arc<str>,
     },
     /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
     #[error("no room for more log: {reason}")]
     Full {
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: Arc<str>,
     },
     /// The log was closed.
@@ -143,8 +143,7 @@ impl From<Forked> for LogError {
 }
 
 impl LogError {
-    /// Whether there is no room for more log now: nothing is broken, and a later attempt may
-    /// succeed.
+    /// Returns true if only room for more log is missing: nothing is broken, and a later attempt may succeed.
     pub fn is_want_of_room(&self) -> bool {
         match self {
             LogError::Full { .. } => true,
@@ -153,8 +152,8 @@ impl LogError {
         }
     }
 
-    /// A full disk means a full log: nothing is broken, and nothing was lost. What to do comes first:
-    /// other processes are told of it in a few words.
+    /// A full disk means a full log: nothing is broken, and nothing was lost. The advice comes first: other processes
+    /// receive the text cut to a few words.
     pub(crate) fn or_full(self) -> LogError {
         match &self {
             LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
@@ -166,7 +165,7 @@ impl LogError {
 }
 
 impl LogError {
-    /// Why there is no room, and what to do, in as few words as there are.
+    /// The reason why there is no room, and the remedy, in few words.
     pub(crate) fn want_of_room(&self) -> String {
         match self {
             LogError::Full { reason } => reason.to_string(),

@@ -1,15 +1,14 @@
-//! Following a log: its durable groups, in order, for a consumer. From memory, as they become durable
-//! ([`Feed`]); or read back from disk, for whoever comes later, does not share the writer's memory, or
-//! lags behind ([`Follower`]). A checkpointer has a [`Feed`]; what fills it is the writer, or a follower of
-//! the log that other processes write. What carries the log to a store is a follower.
+//! Following a log: its durable groups, in order, for a consumer. A [`Feed`] has them in memory, as they become
+//! durable. A [`Follower`] reads them back from disk, for a consumer that comes later, does not share the writer's
+//! memory, or lags behind. A checkpointer has a [`Feed`], which the writer fills, or a follower of the log that other
+//! processes write. The carrier of the log to a store is a follower.
 //!
 //! A consumer takes *all* that waits in its feed at once. The feed is bounded by the buffer pool.
 //!
-//! Waking a thread is a system call, and on a virtual machine often an interrupt to a sleeping
-//! processor; paid on every small group it would cost a lone client a third of a fast disk's
-//! latency. So a consumer that had groups a moment ago is not woken for each: it looks again after a
-//! short pause, or is woken when a few wait. Only after a pause without any group does
-//! it sleep until it is woken; an idle database wakes nobody.
+//! Waking a thread is a system call, and on a virtual machine often an interrupt to a sleeping processor. Paid on
+//! every small group it would cost a lone client a third of a fast disk's latency. So a consumer that had groups a
+//! moment ago is not woken for each: it looks again after a short pause, or is woken when a few wait. Only after a
+//! pause without any group does it sleep until it is woken; an idle database wakes no thread.
 //!
 //! Invariant: I2 (nothing is read beyond the durable end).
 //!
@@ -25,11 +24,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many waiting groups wake the consumer during its pause: it should not leave the pool without
-/// buffers, although nothing but a pause would be lost if it did.
+/// So many waiting groups wake the consumer during its pause, so that the pool keeps buffers; otherwise only a pause
+/// would be lost.
 const WAKE_AT_GROUPS: usize = 4;
 
-/// How long a consumer that had groups waits for more before it looks.
+/// The time that a consumer that had groups waits for more before it looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Durable groups on their way to a consumer, in log order.
@@ -73,13 +72,13 @@ impl Feed {
         self.arrived.notify_one();
     }
 
-    /// No more groups will come; what waits is still delivered.
+    /// No more groups will come; waiting ones are still delivered.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.arrived.notify_all();
     }
 
-    /// Drops what waits and refuses what comes: the consumer has failed and must not hold buffers.
+    /// Drops the waiting groups and refuses others: the consumer has failed and must not hold buffers.
     pub fn abandon(&self) {
         let mut state = self.state.lock();
         state.closed = true;
@@ -153,11 +152,11 @@ impl Follower {
         }
     }
 
-    /// The next group before `durable`, the end of what is durable: its header, and all of it as it stands
-    /// on disk. `None`: there is none yet. Costs what it reads, not what lies behind.
+    /// The next group before `durable`, the durable end: its header, and all its bytes on disk. `None`: there is none
+    /// yet. The cost depends on the bytes read, not on those behind.
     ///
     /// # Errors
-    /// The disk's; those of a log that is damaged, or was freed ([`LogError::MissingSegment`]).
+    /// The disk's; the errors of a log that is damaged, or was freed ([`LogError::MissingSegment`]).
     pub fn next_group(
         &mut self,
         durable: LogPosition,
@@ -165,7 +164,7 @@ impl Follower {
         if self.position.group >= durable.group {
             return Ok(None);
         }
-        // What fails is begun anew by the next call.
+        // After a failure the next call opens another reader.
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => LogReader::open(&self.disk, self.layout, self.position)?,
@@ -177,7 +176,7 @@ impl Follower {
         Ok(header.map(|header| (header, reader.last_group_bytes(&header))))
     }
 
-    /// The group that [`Follower::next_group`] returned just now, as it stands on disk; none, if it returned none.
+    /// The bytes on disk of the group that [`Follower::next_group`] returned just now; empty, if it returned none.
     pub fn last_group_bytes(&self, header: &GroupHeader) -> &[u8] {
         let reader = self.reader.as_ref();
         reader.map_or(&[], |reader| reader.last_group_bytes(header))

@@ -4,18 +4,17 @@
 //! header binds it to its place: database identity, group number (consecutive), LSN, length; so a
 //! recycled segment's old groups are never taken for log (I5).
 //!
-//! A group that fits into a segment never crosses a segment's end. One that does not is a *spanning
-//! group*: a single transaction, which begins a segment and has that one and the following ones for
-//! itself, to the last one's end. It has one header and one checksum like any other, so it is valid
-//! whole or not at all; and the next group begins a segment, where it is found if it must testify that
-//! this one was durable (I4).
+//! A group that fits into a segment never crosses a segment's end. One that does not is a *spanning group*: a single
+//! transaction, which begins a segment and has that one and the following ones for itself, to the last one's end. It
+//! has one header and one checksum like any other, so it is valid whole or not at all. The next group begins a
+//! segment, where it is found if it must testify that this one was durable (I4).
 //!
-//! Several groups may be in flight at once, so after a crash a later group may be whole while an
-//! earlier one is torn. That is the log's end, not corruption, as long as nobody was told of the
-//! later one. Each header therefore says which group was the last *known durable* when it was
-//! written ([`GroupHeader::durable_number`]): a valid group that knew the broken one durable proves
-//! corruption (I4); one that did not is a leftover. The incarnation (counted up at each open, before
-//! the first append) keeps such leftovers from chaining onto what is written after the recovery.
+//! Several groups may be in flight at once, so after a crash a later group may be whole while an earlier one is torn.
+//! That is the log's end, not corruption, if the later one was never acknowledged. Each header therefore has the
+//! number of the last group *known durable* when it was written ([`GroupHeader::durable_number`]). A valid group that
+//! knew the broken one durable proves corruption (I4); one that did not is a leftover. The incarnation (counted up at
+//! each open, before the first append) keeps such leftovers from chaining onto the log that is written after the
+//! recovery.
 //!
 //! Source: TPK paper, section 2, "Logging" (group commit).
 
@@ -45,7 +44,7 @@ pub struct GroupHeader {
     pub identity: u64,
     /// The group's number, consecutive from 1.
     pub number: u64,
-    /// Where the group starts.
+    /// The place of the group.
     pub lsn: Lsn,
     /// The number of the last group known durable when this one was sealed; 0 if none.
     pub durable_number: u64,
@@ -55,12 +54,11 @@ pub struct GroupHeader {
     pub payload_bytes: u32,
     /// Transactions in the group (0 for a group that marks a clean close).
     pub transactions: u32,
-    /// How often the database had been opened when the group was written.
+    /// The number of openings of the database when the group was written.
     pub incarnation: u32,
     /// CRC-32C of the records.
     pub payload_checksum: u32,
-    /// Of a spanning group, which has one transaction: the bytes of the segments that it has for itself.
-    /// 0 in all others.
+    /// The bytes of the segments that a spanning group, which has one transaction, has for itself. 0 in all others.
     pub spanned_bytes: u64,
 }
 
@@ -93,14 +91,14 @@ impl GroupHeader {
         group_bytes_on_disk(self.payload_bytes as usize)
     }
 
-    /// Whether the group has whole segments for itself.
+    /// Returns true if the group has whole segments for itself.
     #[inline]
     pub fn is_spanning(&self) -> bool {
         self.spanned_bytes > 0
     }
 
-    /// Where the group ends: the LSN of the next one, unless that did not fit into the segment. Of a
-    /// spanning group the end of its last segment.
+    /// The end of the group: the LSN of the next one, unless that did not fit into the segment. For a spanning group
+    /// it is the end of its last segment.
     pub fn end(&self) -> Lsn {
         match self.is_spanning() {
             true => Lsn(self.lsn.0 + self.spanned_bytes),
@@ -198,7 +196,7 @@ impl GroupHeader {
         fits.then_some(header)
     }
 
-    /// Whether these are the group's records.
+    /// Returns true if these are the group's records.
     pub fn payload_is_valid(&self, payload: &[u8]) -> bool {
         payload.len() == self.payload_bytes as usize
             && crc32c::crc32c(payload) == self.payload_checksum

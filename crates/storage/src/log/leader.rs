@@ -1,26 +1,24 @@
 //! The leader: writes commit groups for all processes. Each process has one; it is used by the
 //! thread that holds the *writer lock* of the caller's shared memory.
 //!
-//! What a leader that dies leaves behind, and why the next one can go on:
-//! - *Nothing, a part or all of its group on disk, and the end not moved.* Nothing of it was
-//!   acknowledged. The next leader writes a group of the same number over it. The robust lock is
-//!   only given on when the dead thread's last system call is over, so the two never write at once.
-//! - *The same, but the next leader has more records (or fewer), so that the group does not go
-//!   where it went before*: it did not fit into its segment any more. Then there would be two
-//!   groups of one number, and a reader would believe the wrong one and find no successor. So each
-//!   leader says before it writes where ([`LogState::place`]), and the next one erases the
-//!   old group's header, durably, before it writes to another place.
-//! - *All of it, and the end moved, but nobody told:* the end carries the caller's tail, so the next
-//!   leader does not take these records again.
+//! The remains of a leader that dies, and the reasons why the next one can go on:
+//! - *Nothing, a part or all of its group is on disk, and the end has not moved.* Nothing of it was acknowledged. The
+//!   next leader writes a group of the same number over it. The robust lock is passed on only when the dead thread's
+//!   last system call is over, so the two never write at once.
+//! - *The same, but the next leader has more records (or fewer). The group does not fit into its segment any more and
+//!   has another place.* Then there would be two groups of one number, and a reader would believe the wrong one and
+//!   find no successor. So each leader records the place before it writes ([`LogState::place`]). The next one erases
+//!   the old group's header, durably, before it writes to another place.
+//! - *All of it is on disk, and the end has moved, but no waiter was notified.* The end carries the caller's tail, so
+//!   the next leader does not take these records again.
 //!
-//! A group says that the one before is durable, always: it is begun after that one's end was
-//! published.
+//! A group always records that the one before is durable: it is begun after that one's end was published.
 //!
-//! A transaction that does not fit into a segment is written alone, as a spanning group
-//! ([`crate::log::group`]), from where its records are.
+//! A transaction that does not fit into a segment is written alone, as a spanning group ([`crate::log::group`]), from
+//! the memory of its records.
 //!
-//! Invariants: I1, I4 (one place for a number), I5 (a file is only written to under the segment's
-//! number for which it was opened, and only while the log's end is in it), I7.
+//! Invariants: I1; I4 (one place for a number); I5 (a file is written to only under the segment's number for which it
+//! was opened, and only while the log's end is in it); I7.
 
 use super::SharedLogError;
 use super::state::{LogState, SharedEnd};
@@ -68,7 +66,7 @@ impl LogLeader {
         }
     }
 
-    /// What the log looks like.
+    /// The layout of the log.
     pub fn layout(&self) -> LogLayout {
         self.layout
     }
@@ -92,13 +90,13 @@ impl LogLeader {
             .max(self.group_bytes_max() as u64)
     }
 
-    /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo
-    /// records, whole when put together ([`crate::log::seal::GroupBuilder`] encodes them);
-    /// `transactions` of them are marked as the last of theirs; one, if they do not fit into a segment. `tail`: the caller's position after
-    /// these records, published together with the log's end.
+    /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo records, whole
+    /// when put together ([`crate::log::seal::GroupBuilder`] encodes them). `transactions` of them are marked as the
+    /// last of theirs; one, if they do not fit into a segment. `tail`: the caller's position after these records,
+    /// published together with the log's end.
     ///
-    /// The caller holds the writer lock, and `records` is what follows [`SharedEnd::tail`] of
-    /// [`LogState::end`], read under that lock.
+    /// The caller holds the writer lock, and `records` follow [`SharedEnd::tail`] of [`LogState::end`], read under
+    /// that lock.
     ///
     /// # Errors
     /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment, or the one in
@@ -148,8 +146,8 @@ impl LogLeader {
         Ok(position)
     }
 
-    /// Appends an empty group, which marks a clean close: damage of the last group before it can be
-    /// told from the log's end. The caller holds the writer lock. Harmless if the log goes on.
+    /// Appends an empty group, which marks a clean close: damage of the last group before it is then distinct from the
+    /// log's end. The caller holds the writer lock. Harmless if the log goes on.
     ///
     /// # Errors
     /// As [`LogLeader::write_group`].
@@ -158,7 +156,7 @@ impl LogLeader {
         self.write_group(state, 0, &[], tail)
     }
 
-    /// Where the buffer stands, and how large it is.
+    /// The address and the size of the buffer.
     #[cfg(test)]
     pub(crate) fn buffer_place(&self) -> Option<(*const u8, usize)> {
         let buffer = self.buffer.as_ref()?;
@@ -187,7 +185,7 @@ impl LogLeader {
         })
     }
 
-    /// Writes a group to its place, and sees to it that it stands nowhere else.
+    /// Writes a group to its place, and ensures that it is in no other place.
     fn write(&mut self, state: &LogState, group: &SealedGroup) -> Result<(), SharedLogError> {
         let (number, lsn) = (group.header().number, group.header().lsn);
         self.erase_elsewhere(state, number, lsn)?;
@@ -196,7 +194,7 @@ impl LogLeader {
         self.poison_on_error(state, |leader| leader.write_durable(lsn, group.bytes()))
     }
 
-    /// As [`LogLeader::write`], from where the records are.
+    /// As [`LogLeader::write`], from the records' own memory.
     fn write_spanning(
         &mut self,
         state: &LogState,
@@ -265,7 +263,7 @@ impl LogLeader {
         Ok(file.write_durable_at(self.layout.offset_in_segment(lsn), bytes)?)
     }
 
-    /// I7: after a failed write nobody knows what is on disk.
+    /// I7: after a failed write the content of the disk is unknown.
     fn poison_on_error(
         &self,
         state: &LogState,

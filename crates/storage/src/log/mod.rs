@@ -1,25 +1,25 @@
 //! The redo log: one stream of commit groups, addressed by LSN, kept in recycled segment files.
 //!
-//! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
+//! - [`record`]: after-images of byte ranges and journal rows, and their encoding;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
 //! - `spanning`: writing a group to its segment, or to the several that it has for itself;
-//! - [`seal`]: a group in memory, and where the next one goes;
-//! - `open_group`: the group that is being filled, and when it is closed;
-//! - [`policy`]: by what rule it is closed, and the bounds;
+//! - [`seal`]: a group in memory, and the place of the next one;
+//! - `open_group`: the group that is being filled, and its closing;
+//! - [`policy`]: the rule that closes it, and the bounds;
 //! - [`writer`]: group commit, from sealed to acknowledged;
-//! - [`durable`]: groups in flight, and what is durable in order;
-//! - [`statistics`]: what the stage did;
-//! - `waiting`: who waits for a group;
+//! - [`durable`]: groups in flight, and the durable prefix;
+//! - [`statistics`]: counts of the stage;
+//! - `waiting`: waiters for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
-//! - [`room`]: what a transaction needs in a log that is still small;
+//! - [`room`]: room for a transaction in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
 //! - [`published`]: the end of the durable log, for readers in other processes;
 //! - [`recent`]: the newest groups in memory, for the carrier of the log to a store;
-//! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
+//! - [`LogState`]: the state of one log that several parties share, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
-//! - [`reader`]: reading it back, and telling the log's end from corruption.
+//! - [`reader`]: reading it back, and distinguishing the log's end from corruption.
 //!
 //! Source: TPK paper, section 2, "Logging".
 
@@ -66,18 +66,17 @@ impl std::fmt::Display for Lsn {
     }
 }
 
-/// A place between two groups: everything before it is in, nothing after it is. What a backup block
-/// says about itself, where a redo pass starts, where a log ends.
+/// A place between two groups: everything before it is in, nothing after it is. A backup block has one, a redo pass
+/// starts at one, a log ends at one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LogPosition {
-    /// Where the next group starts (or the segment after it, if it did not fit there).
+    /// The place of the next group (or the segment after it, if it did not fit there).
     pub lsn: Lsn,
     /// The next group's number.
     pub group: u64,
     /// Transactions committed before here since the database was created.
     pub transactions: u64,
-    /// The incarnation of the last group before here; a group of an earlier one that stands here is
-    /// a leftover.
+    /// The incarnation of the last group before here; a group of an earlier one at this place is a leftover.
     pub incarnation: u32,
 }
 
@@ -91,14 +90,14 @@ impl LogPosition {
     };
 }
 
-/// What a reader or writer must know of a log besides where its files are; from the manifest.
+/// The layout of a log, apart from the place of its files; from the manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogLayout {
     /// The database's identity.
     pub identity: u64,
     /// Bytes of a segment file; a multiple of [`group::GROUP_ALIGNMENT`].
     pub segment_bytes: u64,
-    /// Where the log began again at the last compaction.
+    /// The place at which the log began again at the last compaction.
     pub begins: LogBegin,
 }
 
@@ -131,8 +130,8 @@ impl LogLayout {
         }
     }
 
-    /// Where the next group after a position is looked for: there, or at the start of the segment in which
-    /// a compaction began the log again before that group.
+    /// The place at which the next group after a position is looked for: there, or at the start of the segment in
+    /// which a compaction began the log again before that group.
     pub fn resumed(&self, position: LogPosition) -> LogPosition {
         match position.group == self.begins.group {
             true => LogPosition {
@@ -143,7 +142,7 @@ impl LogLayout {
         }
     }
 
-    /// Where the log began, or began again.
+    /// The place at which the log began, or began again.
     #[inline]
     pub fn begin(&self) -> Lsn {
         self.segment_start(self.begins.segment)
@@ -165,13 +164,13 @@ impl LogLayout {
         lsn.0 % self.segment_bytes
     }
 
-    /// Where a segment starts.
+    /// The start of a segment.
     pub fn segment_start(&self, segment: u64) -> Lsn {
         Lsn(segment * self.segment_bytes)
     }
 
-    /// Where a group of so many bytes on disk goes, if the log before it ends at `end`: there, or to the
-    /// next segment's start if it does not fit.
+    /// The place of a group of so many bytes on disk, if the log before it ends at `end`: there, or at the next
+    /// segment's start if it does not fit.
     #[inline]
     pub fn place(&self, end: Lsn, on_disk: u64) -> Lsn {
         let offset = self.offset_in_segment(end);

@@ -56,7 +56,7 @@ impl OpenGroup {
         }
     }
 
-    /// Where transactions append their records.
+    /// The builder to which transactions append their records.
     #[inline]
     pub fn builder(&mut self) -> &mut GroupBuilder {
         &mut self.builder
@@ -78,7 +78,7 @@ impl OpenGroup {
         }
     }
 
-    /// Where the next sealed group goes.
+    /// The place of the next sealed group.
     pub fn next(&self) -> LogPosition {
         self.sequencer.next()
     }
@@ -92,19 +92,19 @@ impl OpenGroup {
         }
     }
 
-    /// Whether no transaction is in it.
+    /// Returns true if it has no transaction.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty()
     }
 
-    /// Whether it holds as much as a group may.
+    /// Returns true if it holds as much as a group may.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.holds(self.group_bytes, self.transactions_max)
     }
 
-    /// Whether it holds so many bytes of records or so many transactions.
+    /// Returns true if it holds so many bytes of records or so many transactions.
     #[inline]
     pub fn holds(&self, bytes: usize, transactions: u32) -> bool {
         self.builder.payload().len() >= bytes || self.builder.transactions() >= transactions
@@ -129,15 +129,15 @@ impl OpenGroup {
         Some(group)
     }
 
-    /// Seals the group, also without transactions (an empty one marks a clean close), and starts the
-    /// next. Waits for a buffer while all are out; the logging thread and the checkpointer, who return
-    /// them, never wait for the right to append.
+    /// Seals the group, also without transactions (an empty one marks a clean close), and starts the next. Waits for a
+    /// buffer while all are out. The logging thread and the checkpointer, which return them, never wait for the right
+    /// to append.
     pub fn seal(&mut self, pool: &BufferPool) -> SealedGroup {
         self.seal_with(pool.take())
     }
 
-    /// Seals the group if there is a buffer for the next one. If there is none, the pool tells the logging
-    /// thread when one comes back.
+    /// Seals the group if there is a buffer for the next one. If not, the pool notifies the logging thread when one
+    /// comes back.
     pub fn try_seal(&mut self, pool: &BufferPool) -> Option<SealedGroup> {
         pool.try_take().map(|buffer| self.seal_with(buffer))
     }

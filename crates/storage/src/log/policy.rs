@@ -7,12 +7,12 @@ use std::time::Duration;
 /// company that may never come.
 pub const TIME_PER_GROUP_MAX: Duration = Duration::from_secs(3600);
 
-/// When the group that is being filled is handed to the logging stage.
+/// The time at which the group that is being filled is handed to the logging stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
-    /// As soon as the disk is free to take it: the next group fills while one is being written, so
-    /// the group's size follows from the load and the disk, in both directions, with nothing to
-    /// tune. A lone transaction never waits for company.
+    /// As soon as the disk is free to take it. The next group fills while one is being written. So the group's size
+    /// follows from the load and the disk, in both directions, with nothing to tune. A lone transaction never waits
+    /// for company.
     #[default]
     Adaptive,
     /// The TPK paper's two parameters (TPK paper, section 2, "Logging").
@@ -25,9 +25,9 @@ pub enum GroupPolicy {
     },
 }
 
-/// Without threads nobody writes what nobody waits for, so whoever runs a transaction that leaves more
-/// than this unwritten writes it: so many bytes of records, or [`DEFERRED_TRANSACTIONS_MAX`]. Counted and
-/// not timed, so that a run without threads is a function of its calls alone (I11).
+/// Without threads, groups without a waiter would stay unwritten. So a caller whose transaction leaves more than this
+/// unwritten writes it: so many bytes of records, or [`DEFERRED_TRANSACTIONS_MAX`]. Counted and not timed, so that a
+/// run without threads is a function of its calls alone (I11).
 pub const DEFERRED_BYTES_MAX: usize = 1 << 20;
 
 /// See [`DEFERRED_BYTES_MAX`]; so many that a write costs each of them little.
@@ -60,7 +60,7 @@ impl GroupLimits {
         }
     }
 
-    /// These, or less where segments of so many bytes, which are there, are too small for them.
+    /// These limits, or smaller ones if existing segments of so many bytes are too small for them.
     pub fn within(self, segment_bytes: u64) -> Self {
         if self.group_bytes_most() <= segment_bytes {
             return self;
@@ -73,8 +73,8 @@ impl GroupLimits {
         }
     }
 
-    /// The most bytes of a group on disk. What a program gives may be anything, so that no sum of it may be taken for one
-    /// that fits.
+    /// The most bytes of a group on disk. A program may give any number, so that no overflowing sum may be taken for
+    /// one that fits.
     pub(crate) fn group_bytes_most(&self) -> u64 {
         (self.group_bytes as u64)
             .saturating_add(self.transaction_bytes as u64)
@@ -86,7 +86,7 @@ impl Default for GroupLimits {
     fn default() -> Self {
         GroupLimits {
             group_bytes: 4 << 20,
-            // The longest value of a row, with what stands around it.
+            // The longest value of a row, with its framing.
             transaction_bytes: 17 << 20,
             depth: 2,
             buffers: 12,
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(fits, segment_bytes > 16 << 10, "{segment_bytes}");
             assert_eq!(within.depth, defaults.depth);
         }
-        // What was chosen smaller stays.
+        // A limit that was chosen smaller stays.
         let chosen = GroupLimits {
             transaction_bytes: 1 << 10,
             ..defaults

@@ -1,6 +1,5 @@
-//! Group buffers, used again and again, and bounded in number (I10): when the disk or the
-//! checkpointer lags, whoever needs a buffer for the next group waits here, and that slows the
-//! writers down to what the slowest stage can do.
+//! Group buffers, used again and again, and bounded in number (I10). When the disk or the checkpointer lags, a thread
+//! that needs a buffer for the next group waits here. That slows the writers down to the slowest stage.
 
 use super::record::RecordError;
 use super::seal::SealedGroup;
@@ -15,11 +14,11 @@ pub struct BufferPool {
     state: Mutex<State>,
     returned: Condvar,
     buffer_bytes: usize,
-    /// `None`: never wait. For running without threads, where nobody else could return one.
+    /// `None`: never wait. For running without threads, where no other thread could return one.
     buffers_max: Option<usize>,
-    /// How often somebody went away without a buffer.
+    /// The number of calls that found no buffer.
     misses: AtomicU64,
-    /// Called when a buffer comes back after somebody went away without one.
+    /// Called when a buffer comes back after a thread left without one.
     on_return: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -27,9 +26,9 @@ pub struct BufferPool {
 struct State {
     free: Vec<AlignedBuffer>,
     out: usize,
-    /// Somebody went away without a buffer.
+    /// A thread left without a buffer.
     missed: bool,
-    /// Nobody waits any more: some buffers may never come back.
+    /// No thread waits any more: some buffers may never come back.
     unbounded: bool,
 }
 
@@ -60,8 +59,8 @@ impl BufferPool {
         !state.unbounded && self.buffers_max.is_some_and(|max| state.out >= max)
     }
 
-    /// The log is poisoned, and whoever had buffers may have died with them: nobody waits for one any
-    /// more. There is no bound then; but nothing new is admitted that would want one.
+    /// The log is poisoned, and holders of buffers may have died with them, so threads stop waiting for one. There is
+    /// no bound then; but nothing new is admitted that would need one.
     pub fn stop_waiting(&self) {
         self.state.lock().unbounded = true;
         self.returned.notify_all();
@@ -95,13 +94,13 @@ impl BufferPool {
         }
     }
 
-    /// How often [`BufferPool::try_take`] found none.
+    /// The number of times that [`BufferPool::try_take`] found none.
     #[inline]
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::SeqCst)
     }
 
-    /// Whether there is a buffer now; if not, `on_return` will be called.
+    /// Returns true if there is a buffer now; if not, `on_return` will be called.
     pub fn is_ready(&self) -> bool {
         let mut state = self.state.lock();
         state.missed = self.all_out(&state);

@@ -2,20 +2,20 @@
 //! after each group that is durable, and never synced.
 //!
 //! A group in the log need not be durable: a reader that believed a whole group could show a transaction that a power
-//! cut undoes. A later group says that it was durable, but comes too late while no program commits. So the writer says here how
-//! far it is, through the page cache, which all processes of the machine share. That costs the writer a system call for
-//! each group, some hundred nanoseconds, and no write to the disk that is waited for.
+//! cut undoes. A later group proves that it was durable, but comes too late while no program commits. So the writer
+//! publishes its durable end here, through the page cache, which all processes of the machine share. That costs the
+//! writer a system call for each group, some hundred nanoseconds, and no write to the disk that is waited for.
 //!
-//! A process that is killed leaves the file as it is: everything that was acknowledged is before that end, since the end is
-//! published before. A power cut may leave an older end, or none. Then less is shown until the database is opened again,
-//! and never what is not there. (With [`DurableAt::Remote`](crate::engine::DurableAt::Remote) a group is acknowledged when the
-//! store has it, and published later, when it is stable here.)
+//! A killed process leaves the file unchanged: every acknowledged transaction is before that end, since the end is
+//! published before. A power cut may leave an older end, or none. Then less is shown until the database is opened
+//! again, and never too much. (With [`DurableAt::Remote`](crate::engine::DurableAt::Remote) a group is acknowledged
+//! when the store has it, and published later, when it is stable here.)
 //!
 //! An end that is not the newest must not pass for it. So the file names the opening that publishes, by the manifest's
 //! incarnation, and a writer that cannot write the file removes it.
 //!
-//! Invariants: I1 (nothing beyond the end of what is stable here *and* acknowledged is ever published), I13 (no reader is
-//! known to the writer).
+//! Invariants: I1 (no end is published beyond the log that is stable here *and* acknowledged), I13 (no reader is known
+//! to the writer).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -88,7 +88,7 @@ impl DurableEnd {
         bytes
     }
 
-    /// `None` if these bytes are not what was written for anything.
+    /// `None` if these bytes are no published end.
     fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
         let mut unsigned = *bytes;
         unsigned[60..64].fill(0);
@@ -103,8 +103,8 @@ impl DurableEnd {
         })
     }
 
-    /// Reads the file. `None` if there is none, or it is not whole: a power cut may have left it so, and the next writer
-    /// writes it anew.
+    /// Reads the file. `None` if it does not exist, or it is not whole: a power cut may have left it so, and the next
+    /// writer writes it anew.
     ///
     /// # Errors
     /// The disk's.
@@ -133,13 +133,13 @@ pub(crate) fn compactions(manifest: &Manifest) -> u32 {
     manifest.compacted.map_or(0, |compacted| compacted.number)
 }
 
-/// The file, for the one who writes the log.
+/// The file, for the writer of the log.
 #[derive(Debug)]
 pub(crate) struct PublishedEnd {
     disk: Arc<dyn Disk>,
     /// Opened anew after a failure.
     file: Mutex<Option<Box<dyn DiskFile>>>,
-    /// Of which only the position changes.
+    /// The published end, of which only the position changes.
     of: DurableEnd,
     has_failed: AtomicBool,
 }
@@ -179,8 +179,8 @@ impl PublishedEnd {
             let _ = message_of(payload);
         }
         if !self.has_failed.swap(true, Ordering::Relaxed) {
-            // The next group tries again. Said once: a full disk of some kinds refuses this for long.
-            events::warn!(%cause, "readers in other processes do not see what is committed");
+            // The next group tries again. Logged once: a full disk of some kinds refuses this for long.
+            events::warn!(%cause, "readers in other processes do not see new commits");
         }
     }
 

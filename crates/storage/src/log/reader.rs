@@ -1,15 +1,14 @@
-//! Reading the log back, and telling its end from corruption.
+//! Reading the log back, and distinguishing its end from corruption.
 //!
-//! The log ends at the first group that is not whole (I4). Behind it there may be leftovers: whole
-//! groups that were in flight together with the torn one and of which nobody was told. They are
-//! told from corruption by what they knew: a later group that knew the broken one to be *durable*
-//! proves that it was whole once, and that is an error naming file and offset. Leftovers never
-//! chain onto later log, because each opening counts up the incarnation, and a group of an earlier
+//! The log ends at the first group that is not whole (I4). Behind it there may be leftovers: whole groups that were in
+//! flight together with the torn one and were never acknowledged. Their knowledge distinguishes them from corruption.
+//! A later group that knew the broken one to be *durable* proves that it was whole once. That is an error naming file
+//! and offset. Leftovers never chain onto later log. Each opening counts up the incarnation, and a group of an earlier
 //! incarnation is not believed after one of a later.
 //!
-//! What cannot be noticed here: the last group in flight at a crash, damaged after it became durable,
-//! with no later group to tell. A clean close appends an empty group for that reason. How far the log
-//! has been at least is known from elsewhere, too, and compared by recovery.
+//! One case is not noticed here: the last group in flight at a crash, damaged after it became durable, with no later
+//! group to prove it. For that reason a clean close appends an empty group. Recovery also knows a position from
+//! elsewhere that the log reached at least, and compares.
 
 mod before;
 
@@ -25,10 +24,10 @@ use std::time::{Duration, Instant};
 /// Bytes read from the disk at once, unless a group is longer.
 const READ_BYTES: usize = 4 << 20;
 
-/// What is wrong with a group whose header is right and whose records are not.
+/// The reason for a group whose header is right and whose records are not.
 const TORN: &str = "a torn group";
 
-/// Where something is wrong, and what.
+/// The place of damage, and its reason.
 type Broken = (Lsn, &'static str);
 
 /// Reads a log's groups in order, from a position to the log's end.
@@ -42,7 +41,7 @@ pub struct LogReader {
     before_group: u64,
     /// Bytes from here on are not read from the disk, because they are still being written.
     before_lsn: Lsn,
-    /// Whether others write to the log, whose durable end is not known here.
+    /// True if others write to the log, whose durable end is not known here.
     beside_writer: bool,
     /// False if the caller has the end checked by another reader afterwards.
     checks_end: bool,
@@ -101,22 +100,22 @@ impl LogReader {
         }
     }
 
-    /// For reading a log that another process writes to. A group that was in flight when it was looked for
-    /// may be whole, and durable to a later group, when that one is found behind it: so what would be
-    /// corruption is looked at once more, and if the group is whole now the log ended before it when it was
-    /// read. Never for a log that nobody writes to, where a second look cannot find anything else.
+    /// For reading a log that another process writes to. A group in flight may be incomplete when it is read. It may
+    /// be whole, and durable to a later group, when that one is found behind it. So apparent corruption is read once
+    /// more. If the group is whole now, the log ended before it at the first read. Never for a log without a writer,
+    /// where a second read finds nothing else.
     pub fn beside_writer(mut self) -> LogReader {
         self.beside_writer = true;
         self
     }
 
-    /// Whether the log's end is checked, for which all that is prepared behind it is read. Only who has the same log recovered
-    /// next may leave that out: then the recovery checks it.
+    /// Sets if the log's end is checked, for which all prepared bytes behind it are read. Only a caller that has the
+    /// same log recovered next may leave that out: then the recovery checks it.
     pub(crate) fn set_checks_end(&mut self, checks_end: bool) {
         self.checks_end = checks_end;
     }
 
-    /// The log is known to end here, by the caller who wrote it and has had it for itself since then: nothing behind it is
+    /// The log is known to end here, by the caller that wrote it and has had it for itself since then: nothing behind it is
     /// looked at if it does. If the log ends elsewhere, its end is checked as ever.
     pub(crate) fn set_known_end(&mut self, known_end: Option<LogPosition>) {
         self.known_end = known_end;
@@ -134,14 +133,14 @@ impl LogReader {
         self.before_group = number;
     }
 
-    /// Like [`LogReader::set_until_group`], where the place of the durable log's end is known too:
-    /// no more is read from the disk than is there, so that following a log costs its length.
+    /// Like [`LogReader::set_until_group`], with the place of the durable log's end: no more is read from the disk
+    /// than up to there, so that following a log costs its length.
     pub fn set_until(&mut self, durable: LogPosition) {
         self.before_group = durable.group;
         self.before_lsn = durable.lsn;
     }
 
-    /// Whether there is a bound, because the log is being written.
+    /// Returns true if there is a bound, because the log is being written.
     pub fn is_bounded(&self) -> bool {
         self.before_group != u64::MAX
     }
@@ -167,15 +166,14 @@ impl LogReader {
         )))
     }
 
-    /// The group that [`LogReader::next_group`] read last, as it stands on disk, header and padding
-    /// included.
+    /// The bytes on disk of the group that [`LogReader::next_group`] read last, with header and padding.
     pub fn last_group_bytes(&self, header: &GroupHeader) -> &[u8] {
         let start = (header.lsn.0 - self.window_start.0) as usize;
         &self.window[start..start + header.bytes_on_disk()]
     }
 
-    /// The same, of a spanning group that [`LogReader::next_group`] read just now, for whoever keeps it:
-    /// it may be as large as memory allows, and then there is none for a copy.
+    /// The same, of a spanning group that [`LogReader::next_group`] read just now, for a caller that keeps it. It may
+    /// be as large as memory allows, and then there is no memory for a copy.
     pub(super) fn take_spanning(&mut self, header: &GroupHeader) -> AlignedBuffer {
         debug_assert!(header.is_spanning() && self.window_start == header.lsn);
         self.window.truncate(header.bytes_on_disk());
@@ -195,14 +193,13 @@ impl LogReader {
         self.last_incarnation
     }
 
-    /// How long it took to make sure that the log may end where it does: everything behind its end
-    /// is read.
+    /// The time that it took to check that the log may end at its end: everything behind is read.
     pub fn end_check_time(&self) -> Duration {
         self.end_check_time
     }
 
-    /// Finds the next group. A log that is being written to (there is a bound) may have grown since
-    /// the window was read, so what is not found in it is looked for once more on the disk.
+    /// Finds the next group. A log that is being written to (there is a bound) may have grown since the window was
+    /// read. So a group that is not in the window is looked for once more on the disk.
     fn find_next_fresh(&mut self) -> Result<Option<GroupHeader>, LogError> {
         if !self.is_bounded() {
             return self.find_next();
@@ -212,7 +209,7 @@ impl LogReader {
         }
         self.window.clear();
         match self.find_next()? {
-            // The bound says that the group is durable, so its absence is damage, not the end.
+            // The bound shows that the group is durable, so its absence is damage, not the end.
             None => Err(self.inconsistent("a durable group is not there".into())),
             found => Ok(found),
         }
@@ -237,7 +234,7 @@ impl LogReader {
         checked.map(|()| None)
     }
 
-    /// The group that is next in number, here or at the next segment's start, or what is wrong where.
+    /// The group that is next in number, here or at the next segment's start, or the damage and its place.
     fn look_for_next(&mut self) -> Result<Result<GroupHeader, Broken>, LogError> {
         let here = self.position.lsn;
         let mut broken = (here, "");
@@ -267,7 +264,7 @@ impl LogReader {
         Ok(Err(broken))
     }
 
-    /// The valid group at an LSN, or what is wrong there.
+    /// The valid group at an LSN, or the damage there.
     fn group_at(&mut self, lsn: Lsn) -> Result<Result<GroupHeader, &'static str>, LogError> {
         self.load(lsn, GROUP_ALIGNMENT)?;
         let start = (lsn.0 - self.window_start.0) as usize;
@@ -300,11 +297,11 @@ impl LogReader {
         Ok(Ok(header))
     }
 
-    /// I4: the log may only end here if no later group knew this one to be durable. Such a group
-    /// stands in the rest of the segment; or, if the damaged one was its last, at the next one's
-    /// start. That one is read whole, too; and of all others the start, where every segment that
-    /// was ever written to has a group, unless it belongs to a spanning group, behind which there is one
-    /// at a segment's start again: so a long log that is prepared costs little to open.
+    /// I4: the log may only end here if no later group knew this one to be durable. Such a group is in the rest of the
+    /// segment; or, if the damaged one was its last, at the next one's start. That one is read whole, too. Of all
+    /// others the start is read, where every segment that was ever written to has a group. The exception is a segment
+    /// of a spanning group, behind which there is one at a segment's start again. So a long prepared log costs little
+    /// to open.
     fn check_nothing_durable_follows(
         &mut self,
         end: Lsn,
@@ -348,13 +345,13 @@ impl LogReader {
     fn check_chain(&self, header: &GroupHeader) -> Result<(), LogError> {
         if header.first_transaction != self.position.transactions {
             return Err(self.inconsistent(format!(
-                "it says that {} transactions came before it, but there were {}",
+                "it records {} transactions before it, but there were {}",
                 header.first_transaction, self.position.transactions
             )));
         }
         if header.durable_number >= header.number {
             return Err(self.inconsistent(format!(
-                "it says that group {} was durable before it",
+                "it records that group {} was durable before it",
                 header.durable_number
             )));
         }
@@ -428,7 +425,7 @@ impl LogReader {
         })
     }
 
-    /// Whether so many bytes from `lsn` on are in the segment's file, which may have grown since it was
+    /// Returns true if so many bytes from `lsn` on are in the segment's file, which may have grown since it was
     /// opened.
     fn is_usable(&mut self, lsn: Lsn, bytes: usize) -> Result<bool, LogError> {
         let (segment, offset) = (
@@ -444,10 +441,10 @@ impl LogReader {
         Ok(end <= self.file.insert(open).usable_bytes)
     }
 
-    /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment, or begin one.
+    /// Loads `bytes` bytes from `lsn` on into the window. They lie within one segment, or begin one.
     ///
     /// # Errors
-    /// [`LogError::SegmentCut`] if the file ends before: what the log needs next is always prepared.
+    /// [`LogError::SegmentCut`] if the file ends before: the next bytes of the log are always prepared.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
         if lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
@@ -506,7 +503,7 @@ impl LogReader {
         let mut done = 0;
         for (segment, offset, part) in self.layout.parts(lsn, bytes as u64) {
             let into = &mut window[done..done + part as usize];
-            // What a file cut since then lacks stays zero, and is noticed as a broken group.
+            // Bytes that a file lost since then stay zero, and are noticed as a broken group.
             self.open_segment(segment, lsn)?
                 .file
                 .read_at(offset, into)?;

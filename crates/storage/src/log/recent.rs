@@ -1,11 +1,11 @@
-//! The newest commit groups in memory, for the carrier of the log to a store that follows: what was just written need
-//! not be read back from disk.
+//! The newest commit groups in memory, for the carrier of the log to a store that follows: new groups need not be read
+//! back from disk.
 //!
-//! A group here may not be durable yet (I1): the carrier waits until it is. The groups are bounded
-//! in bytes (I10), the oldest go first; a carrier that lags reads the log from disk ([`super::follow`]). While
-//! nobody is there to carry them, none is kept; nor while the carrier lags, since it would have gone before
-//! the carrier came to it. That is known when a group goes that the carrier did not take; they are kept again
-//! when it asks for one of the last few that were written.
+//! A group here may not be durable yet (I1): the carrier waits until it is. The groups are bounded in bytes (I10), the
+//! oldest are dropped first; a carrier that lags reads the log from disk ([`super::follow`]). Without a carrier none
+//! is kept; nor while the carrier lags, since it would be dropped before the carrier came to it. The carrier lags if a
+//! group is dropped that it did not take. Groups are kept again when it asks for one of the last few that were
+//! written.
 
 use super::group::GroupHeader;
 use sardonyx_base::sync::Mutex;
@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// Bytes of groups that are kept.
 const BYTES_MAX: usize = 16 << 20;
 
-/// A carrier that lagged is near when it wants one of so many last groups: few enough that it has read them
-/// from disk before what comes meanwhile is too much to be kept.
+/// A carrier that lagged is near when it wants one of so many last groups: few enough that it reads them from disk
+/// before the later ones are too many to be kept.
 const NEAR_GROUPS: u64 = 8;
 
-/// A commit group as it stands on disk, or soon will.
+/// A commit group with its bytes on disk, or soon there.
 pub type GroupBytes = (GroupHeader, Arc<[u8]>);
 
 /// The newest groups, by their numbers.
@@ -45,7 +45,7 @@ struct State {
 impl RecentGroups {
     /// Keeps groups from now on, or drops them and keeps none.
     pub fn set_wanted(&self, is_wanted: bool) {
-        // How far behind it is shows when it asks, or does not.
+        // Its requests show its distance.
         self.is_near.store(is_wanted, Ordering::SeqCst);
         self.is_wanted.store(is_wanted, Ordering::SeqCst);
         if !is_wanted {
@@ -126,7 +126,7 @@ mod tests {
         assert!(recent.get(1).is_none(), "nobody wants them");
         recent.set_wanted(true);
         for header in &headers {
-            // The carrier has what it needs up to the third.
+            // The carrier has the groups up to the third.
             assert!(recent.get(3).is_none() || header.number > 3);
             recent.put(header, &megabytes);
         }
@@ -159,11 +159,11 @@ mod tests {
         recent.put(&headers[41], &[0; 10]);
         assert_eq!(kept(&recent), 1);
         assert!(recent.get(42).is_some(), "from memory again");
-        // It waits at the end, and is given what comes.
+        // It waits at the end, and gets the next groups.
         assert!(recent.get(43).is_none());
         recent.put(&headers[42], &megabytes);
         assert!(recent.get(43).is_some());
-        // And nobody is near who has gone.
+        // A carrier that has left is not near.
         recent.set_wanted(false);
         assert!(recent.get(43).is_none());
         recent.put(&headers[43], &[0; 10]);

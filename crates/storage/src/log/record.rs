@@ -1,16 +1,14 @@
 //! Redo records: after-images of byte ranges inside one page, journal rows, and the versions of pages that
 //! several nodes change.
 //!
-//! A record is one 8-byte word followed by its bytes, padded to a multiple of 8. The word holds the
-//! address (48 bits), the length less one (12 bits), the kind (3 bits) and one bit that marks a
-//! transaction's last record, so that a transaction's boundary costs nothing. An update of an
-//! 8-byte field is 16 bytes of log.
+//! A record is one 8-byte word followed by its bytes, padded to a multiple of 8. The word holds the address (48 bits),
+//! the length less one (12 bits) and the kind (3 bits). One bit marks a transaction's last record, so that a
+//! transaction's boundary costs nothing. An update of an 8-byte field is 16 bytes of log.
 //!
-//! Invariant I3: records are after-images, so applying any suffix of the log again gives the same
-//! state. Where several nodes have logs of their own, the order of a page's changes is its sequence number's: a
-//! record of a page's new version stands before the byte ranges that make it, and whoever reads one log only
-//! passes over it. Source: TPK paper, section 2 ("record logging"), refined to byte ranges; GEM paper, section 2
-//! (page sequence numbers).
+//! Invariant I3: records are after-images, so applying any suffix of the log again gives the same state. If several
+//! nodes have logs of their own, the page's sequence number gives the order of its changes. A record of a page's new
+//! version comes before the byte ranges that make it, and a reader of one log only passes over it. Source: TPK paper,
+//! section 2 ("record logging"), refined to byte ranges; GEM paper, section 2 (page sequence numbers).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -36,18 +34,18 @@ pub(super) const END_OF_TRANSACTION: u64 = 1 << END_SHIFT;
 /// One decoded redo record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
-    /// What it does.
+    /// The effect of the record.
     pub body: Body<'a>,
-    /// Whether it is the last of its transaction.
+    /// True if it is the last of its transaction.
     pub ends_transaction: bool,
 }
 
-/// What a redo record does.
+/// The effect of a redo record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body<'a> {
-    /// These bytes now stand at this address. Never crosses a page's end.
+    /// Writes these bytes at this address. Never crosses a page's end.
     Write {
-        /// Where the first byte stands.
+        /// The address of the first byte.
         address: Address,
         /// The after-image.
         bytes: &'a [u8],
@@ -62,7 +60,7 @@ pub enum Body<'a> {
     /// The transaction's writes to this page, which follow, make it this version. Redo of a single log has no use
     /// for it.
     Version {
-        /// Which page.
+        /// The page.
         page: PageId,
         /// Its page sequence number (PSN) then.
         psn: u64,
@@ -135,14 +133,14 @@ pub fn mark_end(records: &mut [u8], at: usize) {
     records[at + 7] |= (END_OF_TRANSACTION >> 56) as u8;
 }
 
-/// Why a group's payload cannot be decoded. The checksum was right, so this is a fault of whoever
-/// wrote it (or a newer format), not of the disk.
+/// The error of a group's payload that cannot be decoded. The checksum was right, so its writer was at fault (or has a
+/// newer format), not the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("record at payload offset {offset}: {reason}")]
 pub struct RecordError {
-    /// Where in the payload the record starts, in bytes.
+    /// The offset of the record in the payload, in bytes.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -172,7 +170,7 @@ impl<'a> Records<'a> {
         Records { payload, offset: 0 }
     }
 
-    /// Where in the payload the next record starts, in bytes.
+    /// The offset of the next record in the payload, in bytes.
     pub fn offset(&self) -> usize {
         self.offset
     }

@@ -1,17 +1,16 @@
 //! Room for the group being filled, while the log's first segment grows with use.
 //!
-//! From the second segment on, a transaction is admitted when the segment after the one being written is
-//! prepared, and so whatever it writes finds room. In a small log that would prepare far more than is
-//! used. There a transaction is admitted at once, and before it appends a record that goes beyond what is
-//! prepared it has more prepared ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)). If
-//! there is no room for that, it gets an error and is undone: what was executed whole can always be logged
-//! (I10).
+//! From the second segment on, a transaction is admitted when the segment after the one being written is prepared; so
+//! all its records have room. In a small log that would prepare far more than is used. There a transaction is admitted
+//! at once. Before it appends a record that goes beyond the prepared end, it has more prepared
+//! ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)). If there is no room for that, it gets an error
+//! and is undone: a transaction that was executed whole can always be logged (I10).
 //!
-//! A *large* transaction, one with more records than may share a group ([`GroupLimits::transaction_bytes`]),
-//! has a group for itself, which spans segments if it does not fit into one ([`super::group`]). The log is
-//! prepared for it step by step, before the records are appended; if it is at its limit, a checkpoint of what
-//! is durable makes room meanwhile. So it may be as large as the log ([`large_bytes_max`]), and one for which
-//! there is no room gets an error and is undone like any other.
+//! A *large* transaction, one with more records than may share a group ([`GroupLimits::transaction_bytes`]), has a
+//! group for itself. That spans segments if it does not fit into one ([`super::group`]). The log is prepared for it
+//! step by step, before the records are appended. If the log is at its limit, a checkpoint of its durable part makes
+//! room meanwhile. So the transaction may be as large as the log ([`large_bytes_max`]). One for which there is no room
+//! gets an error and is undone like any other.
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, PAYLOAD_BYTES_MAX, group_bytes_on_disk};
 use super::policy::GroupLimits;
@@ -20,29 +19,29 @@ use super::supply::{Admission, SegmentSupply};
 use super::{LogError, LogLayout, Lsn};
 use std::sync::Arc;
 
-/// Bytes beyond those that were asked for, as those who ask may be a little wrong.
+/// Bytes beyond the requested ones, since requests may be slightly wrong.
 const SLACK_BYTES: u64 = 2 * GROUP_ALIGNMENT as u64;
 
-/// Where the group being filled goes, and what prepares the log for it.
+/// The place of the group being filled, and the supply that prepares the log for it.
 #[derive(Debug)]
 pub struct Room {
     supply: Arc<SegmentSupply>,
     at: Lsn,
     limits: GroupLimits,
-    /// What was said last.
+    /// The last recorded maximum.
     transaction_bytes_max: usize,
 }
 
-/// The most bytes of records of one transaction in a log of so many segments at most: beside its own group there
-/// are the segment in which the log ends before it, one for what was put away in the group before, and the one in
-/// which the log ends after it.
+/// The most bytes of records of one transaction in a log of so many segments at most. Beside its own group there are
+/// three segments: one in which the log ends before it, one for the transactions of the group before, and one in which
+/// the log ends after it.
 pub fn large_bytes_max(layout: LogLayout, segments_max: u64) -> usize {
     let spanned = segments_max.saturating_sub(3) * layout.segment_bytes;
     let fits = spanned.saturating_sub(GROUP_HEADER_BYTES as u64) & !7;
     usize::try_from(fits.min(PAYLOAD_BYTES_MAX)).unwrap_or(usize::MAX)
 }
 
-/// Why a transaction may not append more.
+/// The reason why a transaction may not append more.
 #[derive(Debug)]
 pub enum NoRoom {
     /// It would have so many bytes of records, which is too many.
@@ -74,7 +73,7 @@ impl Room {
         self.supply.needed_for(Admission::Measured, at)
     }
 
-    /// The most bytes of records of one transaction, as it was said last.
+    /// The most bytes of records of one transaction, as last computed.
     pub(super) fn transaction_bytes_max(&self) -> usize {
         self.transaction_bytes_max
     }
@@ -111,8 +110,8 @@ impl Room {
         self.supply.prepare_for_group(self.at, bytes + SLACK_BYTES)
     }
 
-    /// Has the log prepared for a transaction with so many bytes of records, in a group for itself, behind a
-    /// group of those that ended before it. Returns the bytes for which it is, which are some more.
+    /// Has the log prepared for a transaction with so many bytes of records, in a group for itself. Before it is a
+    /// group of those that ended before. Returns the number of bytes that are prepared, which are some more.
     pub(super) fn make_large(
         &mut self,
         transaction_bytes: usize,
@@ -124,8 +123,8 @@ impl Room {
         let bytes = transaction_bytes
             .next_multiple_of(step)
             .min(transaction_bytes_max);
-        // A group with more than this would have been closed. What ends before this transaction, or after it
-        // was undone, may have taken up to that.
+        // A group with more than this would have been closed. Transactions that end before this one, or after it was
+        // undone, may have taken up to that.
         let earlier = group_bytes_on_disk(self.limits.group_bytes) as u64;
         let before = Lsn(layout.place(self.at, earlier).0 + earlier);
         let on_disk = group_bytes_on_disk(bytes) as u64;

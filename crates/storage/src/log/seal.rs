@@ -20,17 +20,17 @@ pub struct GroupBuilder {
     /// Room for the header, then the records.
     buffer: AlignedBuffer,
     transactions: u32,
-    /// Where the running transaction's records start.
+    /// The start of the running transaction's records.
     transaction_start: usize,
-    /// Where the last record starts; its word gets the end mark.
+    /// The start of the last record; its word gets the end mark.
     last_record: usize,
     /// The buffer's length up to which the running transaction may append without asking again.
     limit: usize,
-    /// None: the log is prepared for whatever comes.
+    /// None: the log is prepared for any transaction.
     room: Option<Room>,
 }
 
-/// Where a transaction's records ended: see [`GroupBuilder::mark`].
+/// The end of a transaction's records: see [`GroupBuilder::mark`].
 #[derive(Clone, Copy, Debug)]
 pub struct LogMark {
     end: usize,
@@ -57,7 +57,7 @@ impl GroupBuilder {
         }
     }
 
-    /// Has what it needs of the log prepared as it grows.
+    /// Has the log prepared as the group grows.
     pub fn set_room(&mut self, room: Option<Room>) {
         self.room = room;
         let transaction_bytes_max = self.room.as_ref().map_or(0, Room::transaction_bytes_max);
@@ -68,8 +68,8 @@ impl GroupBuilder {
         self.room.take()
     }
 
-    /// Whether the running transaction may append so many bytes of encoded records; if not,
-    /// [`GroupBuilder::make_room`] says why, or finds that it may.
+    /// Returns true if the running transaction may append so many bytes of encoded records. If not,
+    /// [`GroupBuilder::make_room`] makes room, or returns the reason.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         self.buffer.len() + bytes <= self.limit
@@ -137,7 +137,7 @@ impl GroupBuilder {
         self.transaction_start = self.buffer.len();
     }
 
-    /// Where the group goes, if the log is prepared as it grows.
+    /// The place of the group, if the log is prepared as it grows.
     pub(super) fn room_mut(&mut self) -> Option<&mut Room> {
         self.room.as_mut()
     }
@@ -220,7 +220,7 @@ impl GroupBuilder {
         self.transactions = 1;
     }
 
-    /// Where the running transaction's records end now, to [cut them off](GroupBuilder::cut) there.
+    /// The present end of the running transaction's records, to [cut them off](GroupBuilder::cut) there.
     #[inline]
     pub fn mark(&self) -> LogMark {
         LogMark {
@@ -255,7 +255,7 @@ impl GroupBuilder {
         self.transactions
     }
 
-    /// Whether no transaction is in the group.
+    /// Returns true if the group has no transaction.
     pub fn is_empty(&self) -> bool {
         self.transactions == 0
     }
@@ -387,10 +387,10 @@ impl SealedGroup {
         }
     }
 
-    /// Why a group that was received cannot stand next in a log, if it cannot.
+    /// Checks that a group that was received can be the next in a log.
     ///
     /// # Errors
-    /// What contradicts.
+    /// The contradiction.
     pub fn check_follows(&self, layout: LogLayout, next: LogPosition) -> Result<(), &'static str> {
         let header = &self.header;
         if header.identity != layout.identity {
@@ -422,7 +422,7 @@ impl SealedGroup {
         &self.buffer[GROUP_HEADER_BYTES..GROUP_HEADER_BYTES + self.header.payload_bytes as usize]
     }
 
-    /// All of it, as it stands on disk.
+    /// All its bytes on disk.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer
     }

@@ -10,16 +10,15 @@
 //! again in a later segment ([`super::LogBegin`]), which is short and grows in the same way.
 //!
 //! Invariants:
-//! - the segments from the one that holds the oldest needed byte to the last prepared one are all
-//!   there, without a gap, at full length: a missing or short one is an error when read. The segment in
-//!   which the log began may be short, as long as there is no later one;
-//! - groups are only written to what is prepared, and behind the last one there is always a prepared
-//!   block or more. So a first segment in which a group reaches beyond the file's end, or ends there, was
-//!   cut;
-//! - what a transaction needs is prepared before it is executed, so that a full disk refuses transactions
-//!   and never strands executed ones ([`super::supply`], [`super::room`]);
-//! - what is there of older log leads up to those without a gap, too: whoever must go back further
-//!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
+//! - the segments from the one that holds the oldest needed byte to the last prepared one are all there, without a
+//!   gap, at full length: a missing or short one is an error when read. The segment in which the log began may be
+//!   short, as long as there is no later one;
+//! - groups are only written to prepared blocks, and behind the last one there is always a prepared block or more. So
+//!   a first segment in which a group reaches beyond the file's end, or ends there, was cut;
+//! - the needs of a transaction are prepared before it is executed, so that a full disk refuses transactions and never
+//!   strands executed ones ([`super::supply`], [`super::room`]);
+//! - remaining older log leads up to those without a gap, too. If a newer block is damaged, a recovery must go back
+//!   further than was needed. It finds the log whole or finds that it was freed;
 //! - there are never more than `segments_max` files (I10).
 
 use super::group::GROUP_ALIGNMENT;
@@ -54,7 +53,7 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
-/// The segments that are there.
+/// The existing segments.
 ///
 /// # Errors
 /// The disk's.
@@ -75,7 +74,7 @@ fn segments_of(names: &[String]) -> BTreeSet<u64> {
 pub fn usable_bytes(layout: LogLayout, segment: u64, file_bytes: u64, newest: bool) -> Option<u64> {
     match file_bytes {
         whole if whole == layout.segment_bytes => Some(whole),
-        // What is there of a block was written by a growth that a crash ended.
+        // A part of a block is from a growth that a crash ended.
         short if short < layout.segment_bytes && segment == layout.begins.segment && newest => {
             Some(short - short % GROUP_ALIGNMENT as u64)
         }
@@ -93,7 +92,7 @@ pub struct Segments {
     segments_max: u64,
     first_bytes: u64,
     files: Mutex<Files>,
-    /// Held for long; nobody waits for it but who prepares, too.
+    /// Held for long; only threads that prepare wait for it.
     preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
@@ -103,8 +102,8 @@ pub struct Segments {
 struct Files {
     /// Prepared segments that may hold needed log.
     live: BTreeMap<u64, Arc<dyn DiskFile>>,
-    /// Segments whose log nobody needs; to be renamed, the oldest first, so that what is left leads
-    /// up to the live ones without a gap.
+    /// Segments whose log is not needed any more; to be renamed, the oldest first, so that the rest leads up to the
+    /// live ones without a gap.
     superfluous: BTreeSet<u64>,
     /// Readers, by their numbers, hold the log back from here on.
     pins: Vec<(u64, Lsn)>,
@@ -113,10 +112,10 @@ struct Files {
     needed_from: Lsn,
 }
 
-/// Whether a further segment could be prepared.
+/// The result of preparing a further segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prepared {
-    /// It is there.
+    /// The segment is prepared.
     Yes,
     /// All `segments_max` files hold log that is still needed.
     NoRoom,
@@ -198,7 +197,7 @@ impl Segments {
         self
     }
 
-    /// What the log looks like.
+    /// The layout of the log.
     pub fn layout(&self) -> LogLayout {
         self.layout
     }
@@ -242,7 +241,7 @@ impl Segments {
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
-            // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
+            // Filling a file takes long, and the writer of a group may ask for its file meanwhile.
             drop(files);
             if next == self.layout.begins.segment {
                 length = self.first_bytes;
@@ -268,15 +267,15 @@ impl Segments {
         longer.min(self.layout.segment_bytes)
     }
 
-    /// Whether the log is still in its first segment at `at`, and that began short: it grows with use.
+    /// Returns true if the log is still in its first segment at `at`, and that began short: it grows with use.
     #[inline]
     pub fn grows(&self, at: Lsn) -> bool {
         self.layout.is_in_first(at) && self.first_bytes < self.layout.segment_bytes
     }
 
-    /// Makes what is prepared behind the log's end stable, before it is believed: the first segment may
-    /// have been made longer by somebody who was killed before the sync, or whose sync failed. Only what
-    /// was made last can be so, and only if no group stands in it.
+    /// Makes prepared space behind the log's end stable, before it is believed. A process that made the first segment
+    /// longer may have been killed before the sync, or its sync failed. Only the newest space can be so, and only if
+    /// no group is in it.
     pub fn confirm(&self, end: Lsn) -> Result<(), LogError> {
         let begin = self.layout.begin().0;
         let length = self.prepared_end().0.saturating_sub(begin);
@@ -295,7 +294,7 @@ impl Segments {
         Ok(fill(&*file, from.min(length), length)?)
     }
 
-    /// What is prepared of the first segment is known up to here only: who made it longer may have been
+    /// Prepared space of the first segment is known up to here only: the process that made it longer may have been
     /// killed before the sync. For a log that others go on writing to.
     pub fn believe_until(&self, known: Lsn) {
         let begin = self.layout.begin();
@@ -305,7 +304,7 @@ impl Segments {
         }
     }
 
-    /// Prepares what a group of so many bytes needs at `at`, and what is to stay prepared behind it.
+    /// Prepares the space for a group of so many bytes at `at`, and the space that is to stay prepared behind it.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room for it; the disk's.
@@ -313,8 +312,8 @@ impl Segments {
         self.prepare_until(self.needed_behind(at, Lsn(at.0 + bytes)))
     }
 
-    /// To where the log must be prepared for what ends at `end`, while it is being written at `at`: beyond the
-    /// segment of `at` to the end of a whole one.
+    /// The end to which the log must be prepared for a group that ends at `end`, while it is being written at `at`:
+    /// beyond the segment of `at` to the end of a whole one.
     pub(super) fn needed_behind(&self, at: Lsn, end: Lsn) -> Lsn {
         let needed = Lsn(end.0 + MARGIN_BYTES);
         let first_end = self.layout.segment_start(self.layout.segment_of(at) + 1);
@@ -354,8 +353,8 @@ impl Segments {
 
     fn create(&self, name: &str, length: u64) -> Result<(), LogError> {
         let new = format!("{name}.new");
-        // What an attempt before left is no beginning: its sync may have failed, and then it is not
-        // known what of it is stable (I7).
+        // The file of an attempt before cannot be continued: its sync may have failed, and then it is not known which
+        // of its bytes are stable (I7).
         let found = self.disk.list(LOG_DIRECTORY)?;
         if found
             .iter()
@@ -387,8 +386,8 @@ impl Segments {
             })
     }
 
-    /// Says that nothing before `lsn` is needed any more (I6). Going backwards has no effect.
-    /// Returns the number of segments that became superfluous.
+    /// Marks everything before `lsn` as not needed any more (I6). Going backwards has no effect. Returns the number of
+    /// segments that became superfluous.
     pub fn free_before(&self, lsn: Lsn) -> usize {
         if !self.process.is_current() {
             return 0;
@@ -407,11 +406,11 @@ impl Segments {
     /// Removes files that hold no needed log, the oldest first, but for so many that are used again.
     ///
     /// # Errors
-    /// The disk's; what is left is removed by the next call.
+    /// The disk's; the rest is removed by the next call.
     pub fn remove_superfluous(&self, kept: usize) -> Result<(), LogError> {
         self.process.check()?;
         loop {
-            // One file each: who prepares a segment does not wait for all of them.
+            // One file each: a thread that prepares a segment does not wait for all of them.
             let _one_at_a_time = self.preparing.lock();
             let mut files = self.files.lock();
             if files.superfluous.len() <= kept {
@@ -426,7 +425,7 @@ impl Segments {
                 self.files.lock().superfluous.insert(oldest);
                 return Err(error.into());
             }
-            // Before the next one: what is left leads up to the live ones without a gap.
+            // Before the next one: the rest leads up to the live ones without a gap.
             self.disk.sync_directory(LOG_DIRECTORY)?;
         }
     }
@@ -470,8 +469,8 @@ impl Segments {
     }
 }
 
-/// Makes a file's bytes from `from` to `to` zeroes that are stable. What is there of them is written
-/// again: it may be what an attempt before left, whose sync failed (I7).
+/// Makes a file's bytes from `from` to `to` stable zeroes. Existing ones are written again: they may be of an attempt
+/// before, whose sync failed (I7).
 fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
     let there = file.len()?.next_multiple_of(GROUP_ALIGNMENT as u64).min(to);
     let mut at = from;

@@ -1,8 +1,8 @@
 //! Writing a group to its segment, or to the several that it has for itself because it does not fit into one.
 //!
-//! A spanning group may be as large as memory allows, so it is never whole in a buffer: its records are
-//! written from where they are, piece by piece through a small aligned buffer, and synced once for each
-//! file. What is torn by a crash is no group, since the one checksum in its header is of all records (I4).
+//! A spanning group may be as large as memory allows, so it is never whole in a buffer. Its records are written from
+//! their own memory, piece by piece through a small aligned buffer, and synced once for each file. A group torn by a
+//! crash is invalid, since the one checksum in its header is of all records (I4).
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use super::seal::SealedGroup;
@@ -111,7 +111,7 @@ struct Pieces<'a> {
     records: &'a [&'a [u8]],
     /// The header, until it was given out.
     head: Option<[u8; GROUP_HEADER_BYTES]>,
-    /// How much of the first of `records` was given out.
+    /// The bytes of the first of `records` that were already taken.
     taken: usize,
     buffer: AlignedBuffer,
 }

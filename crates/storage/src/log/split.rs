@@ -1,6 +1,6 @@
-//! The records of a durable group, sorted by the stripe that they are in: read once, by whichever stripe's
-//! checkpointer comes first, for all of them. So a stripe's work is its own records, however many stripes there
-//! are; and where a record goes in its stripe is computed once, too.
+//! The records of a durable group, sorted by their stripe: read once for all stripes, by the first checkpointer that
+//! comes. So a stripe's work is its own records, however many stripes there are; and the place of a record in its
+//! stripe is computed once, too.
 //!
 //! It takes 16 bytes for each write, for as long as the group is in memory; those are bounded in number (I10).
 
@@ -8,7 +8,7 @@ use super::record::{Body, RecordError, Records};
 use sardonyx_base::sync::Mutex;
 use std::sync::Arc;
 
-/// How pages are dealt out to stripes: in blocks, in turn.
+/// The distribution of pages to stripes: in blocks, in turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stripes {
     pub count: u32,
@@ -18,9 +18,9 @@ pub(crate) struct Stripes {
 /// A write in the payload of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Write {
-    /// Where in the stripe its first byte goes.
+    /// The place of its first byte in the stripe.
     pub place: u64,
-    /// Where in the payload its bytes start.
+    /// The start of its bytes in the payload.
     start: u32,
     length: u32,
 }
@@ -38,7 +38,7 @@ impl Write {
 pub(crate) struct Split {
     /// The writes of each stripe, in the log's order.
     pub writes: Vec<Vec<Write>>,
-    /// Where in the payload the journals' records are, encoded.
+    /// The places of the journals' encoded records in the payload.
     pub journal: Vec<(u32, u32)>,
     /// Transactions in it.
     pub transactions: u64,
@@ -48,7 +48,7 @@ impl Split {
     /// Sorts a payload's records.
     pub fn of(payload: &[u8], stripes: Stripes) -> Result<Split, RecordError> {
         let (count, block_bytes) = (u64::from(stripes.count), u64::from(stripes.block_bytes));
-        // What a stripe has if they have alike, of records of 16 bytes.
+        // The number for a stripe if they have alike, of records of 16 bytes.
         let usual = payload.len() / 16 / stripes.count as usize;
         let mut split = Split {
             writes: vec![Vec::with_capacity(usual); stripes.count as usize],
@@ -81,13 +81,13 @@ impl Split {
     }
 }
 
-/// A group's [`Split`], when somebody has wanted it.
+/// A group's [`Split`], once it was requested.
 #[derive(Debug, Default)]
 pub(super) struct LazySplit(Mutex<Option<Arc<Split>>>);
 
 impl LazySplit {
-    /// The records of the group with this payload. Who comes second waits for the first one, which is
-    /// shorter than to do it again.
+    /// The records of the group with this payload. A second caller waits for the first one, which is shorter than to
+    /// do it again.
     pub fn get(&self, payload: &[u8], stripes: Stripes) -> Result<Arc<Split>, RecordError> {
         let mut split = self.0.lock();
         if let Some(split) = &*split {
@@ -155,7 +155,7 @@ mod tests {
         };
         let lazy = LazySplit::default();
         let first = lazy.get(&payload, stripes).unwrap();
-        // What it is asked for again it does not look at.
+        // A second request does not read the payload.
         let second = lazy.get(&[], stripes).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
         let broken = LazySplit::default();

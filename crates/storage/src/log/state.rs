@@ -1,16 +1,17 @@
-//! What must be known of an open log: where it ends, how far segments are prepared, why transactions are
-//! refused, whether it is poisoned, which checkpoints are wanted. It may lie in memory that several
-//! processes share: atomics only, no pointers, and all zeroes are a valid value.
+//! The state of an open log: its end, the end of its prepared segments, the reason for refusing transactions, its
+//! poison, the wanted checkpoints. It may be in memory that several processes share: atomics only, no pointers, and
+//! all zeroes are a valid value.
 //!
-//! The end of the log (place, number, transactions, and the caller's own tail) is published as a
-//! whole: two slots, and one number that says how many ends were published and thereby which slot
-//! is the newest. The next end is written into the other slot, and becomes the newest by one store.
-//! So whoever dies halfway has published nothing, and a reader without a lock sees the one or the
-//! other, never a mixture, and never waits for anyone.
+//! The end of the log (place, number, transactions, and the caller's own tail) is published as a whole. There are two
+//! slots, and one number that counts the published ends and so names the newest slot. The next end is written into the
+//! other slot, and becomes the newest by one store. So a process that dies halfway has published nothing. A reader
+//! without a lock sees the one or the other, never a mixture, and never waits.
 //!
-//! Invariants: I1 (the end is moved only after the group before it is durable), I2 (what reads the
-//! log while it is written reads to the published end), I7 (poison is for ever), I9 (no state
-//! between two stores keeps the others from going on).
+//! Invariants:
+//! - I1: the end is moved only after the group before it is durable;
+//! - I2: readers of a log that is being written read to the published end;
+//! - I7: poison is for ever;
+//! - I9: no state between two stores keeps the others from going on.
 //!
 //! Source: ours; the LIBXAC thesis has no such storage.
 
@@ -23,18 +24,18 @@ use sardonyx_base::sync::ChangesWord;
 use sardonyx_base::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// What the groups of pending transactions take beyond their records: they become three groups at most
-/// (the one being written, one that a leader begins before the last of them is published, and one with
-/// that), or one more where all do not fit into one.
+/// The bytes that the groups of pending transactions take beyond their records. They become three groups at most: the
+/// one being written, one that a leader begins before the last of them is published, and one with that. There is one
+/// more if all do not fit into one.
 const SLACK_BYTES: u64 = MARGIN_BYTES + 8 * GROUP_ALIGNMENT as u64;
 
-/// Where a shared log ends: everything before is durable.
+/// The end of a shared log: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedEnd {
     /// The next group's place, number and first transaction.
     pub position: LogPosition,
-    /// What the caller said with the last group: the byte of its own stream of records (the ring's
-    /// tail) up to which everything is in the log.
+    /// The caller's tail with the last group: the byte of its own stream of records (the ring) up to which everything
+    /// is in the log.
     pub tail: u64,
 }
 
@@ -50,13 +51,12 @@ struct EndSlot {
     reserved: AtomicU32,
 }
 
-/// The log's state: in the memory that several processes share, or in that of the one process that has
-/// the log for itself, where of all this the end alone is of use: its threads meet at mutexes, its
-/// refusals and its poison are errors with types, and a transaction is admitted by one load of how far the
-/// segments are prepared.
+/// The log's state: in memory that several processes share, or in that of the one process that has the log for itself.
+/// Of all this the latter needs the end alone: its threads meet at mutexes, and its refusals and its poison are typed
+/// errors. It admits a transaction by one load of the prepared end.
 ///
-/// Whoever moves the end holds the *writer lock* of the caller's shared memory; the driver's
-/// fields are changed by who holds the driver's lock. Everything can be read by everyone.
+/// The thread that moves the end holds the *writer lock* of the caller's shared memory. The holder of the driver's
+/// lock changes the driver's fields. Every process can read everything.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct LogState {
@@ -69,9 +69,9 @@ pub struct LogState {
     placed_group: AtomicU64,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
-    /// Somebody waits for segments prepared up to this LSN.
+    /// A caller waits for segments prepared up to this LSN.
     wanted_end: AtomicU64,
-    /// Of this opening of the database; 0 before [`LogState::initialise`].
+    /// The incarnation of this opening of the database; 0 before [`LogState::initialise`].
     incarnation: AtomicU32,
     /// Counted up when something changed that others may wait for.
     changes: ChangesWord,
@@ -80,18 +80,18 @@ pub struct LogState {
     served: AtomicU64,
     /// The group up to which the last complete checkpoint has everything.
     complete_from: AtomicU64,
-    /// How often somebody became driver.
+    /// The number of drivers so far.
     drivers: AtomicU32,
-    /// The process of the driver; 0 if there is none, or none that said so.
+    /// The process of the driver; 0 if there is none, or none that published its number.
     driver: AtomicU32,
-    /// Nobody becomes driver any more.
+    /// No process becomes driver any more.
     driving_ended: AtomicU32,
     /// Set by the first failure, before its text.
     poisoned: AtomicU32,
     poison: SharedText,
-    /// Why the last driver stopped.
+    /// The reason why the last driver stopped.
     failure: SharedText,
-    /// Why no segment can be prepared.
+    /// The reason why no segment can be prepared.
     refusal: SharedText,
 }
 
@@ -101,8 +101,8 @@ impl LogState {
         Self::default()
     }
 
-    /// The state that stands in these words of a memory that processes share; `None` if they are too few.
-    /// All processes use them by this type, and by nothing else.
+    /// The state in these words of a memory that processes share; `None` if they are too few. All processes use them
+    /// by this type, and by nothing else.
     #[cfg(not(shuttle))]
     pub fn of(words: &[AtomicU64]) -> Option<&LogState> {
         const { assert!(align_of::<LogState>() <= align_of::<AtomicU64>()) };
@@ -125,8 +125,7 @@ impl LogState {
         state
     }
 
-    /// Says where the recovered log ends. Called once, on zeroed memory, before others see it. The
-    /// tail begins at 0.
+    /// Sets the end of the recovered log. Called once, on zeroed memory, before others see it. The tail begins at 0.
     pub fn initialise(&self, end: LogPosition, incarnation: u32) {
         self.publish(SharedEnd {
             position: end,
@@ -135,14 +134,14 @@ impl LogState {
         self.incarnation.store(incarnation, Ordering::Release);
     }
 
-    /// The incarnation of this opening of the database, 0 before it is initialised. Whoever joins
-    /// compares it with the manifest's: another one means that the database was opened alone
-    /// meanwhile, and that this memory is a leftover.
+    /// The incarnation of this opening of the database, 0 before it is initialised. A process that joins compares it
+    /// with the manifest's. Another one means that the database was opened alone meanwhile, and that this memory is a
+    /// leftover.
     pub fn incarnation(&self) -> u32 {
         self.incarnation.load(Ordering::Acquire)
     }
 
-    /// Where the durable log ends.
+    /// The end of the durable log.
     #[inline]
     pub fn end(&self) -> SharedEnd {
         self.read_end(|| {})
@@ -171,7 +170,7 @@ impl LogState {
         }
     }
 
-    /// The tail of the durable end: what was published of the caller's records before it is durable.
+    /// The tail of the durable end: the caller's records before it are durable.
     #[inline]
     pub fn durable_tail(&self) -> u64 {
         self.end().tail
@@ -180,7 +179,7 @@ impl LogState {
     /// Publishes the next end. The caller holds the writer lock.
     pub(crate) fn publish(&self, end: SharedEnd) {
         let published = self.published.load(Ordering::Relaxed);
-        // The store of `published` by whoever published last comes before the changes below.
+        // The store of `published` by the last publisher comes before the changes below.
         fence(Ordering::Release);
         let slot = &self.ends[((published + 1) % 2) as usize];
         let position = end.position;
@@ -194,15 +193,15 @@ impl LogState {
         self.published.store(published + 1, Ordering::Release);
     }
 
-    /// Where this group was about to be written by a leader that may have died meanwhile. The
-    /// caller holds the writer lock.
+    /// The place at which a leader, which may have died meanwhile, was about to write this group. The caller holds the
+    /// writer lock.
     pub(super) fn placed(&self, group: u64) -> Option<Lsn> {
         let placed = self.placed_group.load(Ordering::Acquire) == group;
         placed.then(|| Lsn(self.placed_lsn.load(Ordering::Acquire)))
     }
 
-    /// Says where a group is about to be written. The caller holds the writer lock, and has seen to
-    /// it that the group does not stand anywhere else.
+    /// Records the place at which a group is about to be written. The caller holds the writer lock, and has ensured
+    /// that the group is in no other place.
     pub(super) fn place(&self, group: u64, lsn: Lsn) {
         // A death between the two leaves another group's number, and nothing was written yet.
         self.placed_lsn.store(lsn.0, Ordering::Release);
@@ -221,10 +220,10 @@ impl LogState {
             .fetch_max(prepared_end.0, Ordering::AcqRel);
     }
 
-    /// Whether a transaction may be admitted (I10): the segment after the one being written is
-    /// prepared; or, in a log that is still in its first segment, what `pending` bytes need: the frames of
-    /// all that is published and not yet durable, and this transaction's. What was admitted can always be
-    /// logged, as long as all that is not yet durable fits into one segment.
+    /// Returns true if a transaction may be admitted (I10): the segment after the one being written is prepared. In a
+    /// log that is still in its first segment, so much must be prepared as `pending` bytes need: the frames of all
+    /// that is published and not yet durable, and this transaction's. An admitted transaction can always be logged, as
+    /// long as all that is not yet durable fits into one segment.
     #[inline]
     pub fn admits(&self, layout: LogLayout, pending: u64) -> bool {
         self.prepared_end() >= self.needed_end(layout, pending)
@@ -239,20 +238,19 @@ impl LogState {
         }
     }
 
-    /// Asks for what [`LogState::admits`] lacks.
+    /// Asks for the room that [`LogState::admits`] lacks.
     pub fn want_room(&self, layout: LogLayout, pending: u64) {
         self.want_prepared(self.needed_end(layout, pending));
     }
 
-    /// Whether a transaction with so many bytes of records may be admitted that is written as a group of
-    /// its own, whatever its size, after all that is published is durable; and nothing is published before
-    /// it is durable itself. What it needs is prepared then, and the rest of the segment in which the log
-    /// ends after it.
+    /// Returns true if a transaction with so many bytes of records may be admitted that is a group of its own, at any
+    /// size. It is written after all that is published is durable, and nothing is published before it is durable
+    /// itself. Its own space is prepared then, and the rest of the segment in which the log ends after it.
     pub fn admits_alone(&self, layout: LogLayout, records: u64) -> bool {
         self.prepared_end() >= self.needed_alone(layout, records)
     }
 
-    /// Asks for what [`LogState::admits_alone`] lacks.
+    /// Asks for the room that [`LogState::admits_alone`] lacks.
     pub fn want_room_alone(&self, layout: LogLayout, records: u64) {
         self.want_prepared(self.needed_alone(layout, records));
     }
@@ -269,12 +267,12 @@ impl LogState {
         self.notify();
     }
 
-    /// Whoever asked for more than there can be goes away: the supply need not try for it any more.
+    /// A caller that asked for more than there can be has given up: the supply need not try for it any more.
     pub fn give_up_room(&self) {
         self.wanted_end.store(0, Ordering::Release);
     }
 
-    /// Somebody waits for segments prepared up to here.
+    /// The LSN up to which a caller waits for prepared segments.
     pub(crate) fn wanted_end(&self) -> Lsn {
         Lsn(self.wanted_end.load(Ordering::Acquire))
     }
@@ -283,9 +281,9 @@ impl LogState {
     /// finds room. To be called without any lock.
     ///
     /// # Errors
-    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Driver`] if
-    /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
-    /// nothing of that happened in time. Nothing is lost; try again or give up.
+    /// [`SharedLogError::Full`] if no segment can be prepared; [`SharedLogError::Driver`] if the driver that should
+    /// prepare it failed; [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if nothing of that happened in
+    /// time. Nothing is lost; try again or give up.
     #[cold]
     pub fn wait_for_room(
         &self,
@@ -313,7 +311,7 @@ impl LogState {
         }
     }
 
-    /// Why no segment can be prepared, if that is so: whoever waits for room should give up.
+    /// The reason why no segment can be prepared, if that is so: a caller that waits for room should give up.
     pub fn refusal(&self) -> Option<SharedLogError> {
         let reason = self.refusal.get()?;
         Some(SharedLogError::Full { reason })
@@ -326,8 +324,8 @@ impl LogState {
         }
     }
 
-    /// Closes the log for good after a failed write (I7). The first reason stays. Anyone may call
-    /// it, whatever it holds.
+    /// Closes the log for good after a failed write (I7). The first reason stays. Any thread may call it, with any
+    /// locks held.
     pub fn poison(&self, reason: &str) {
         if self.poisoned.swap(1, Ordering::AcqRel) == 0 {
             self.poison.set(reason);
@@ -335,7 +333,7 @@ impl LogState {
         self.notify();
     }
 
-    /// Whether a failed write closed the log.
+    /// Returns true if a failed write closed the log.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire) != 0
@@ -353,9 +351,10 @@ impl LogState {
 
     #[cold]
     fn poisoned_error(&self) -> SharedLogError {
-        // Whoever set it may have died before it said why.
+        // The process that poisoned it may have died before it recorded the reason.
         let reason = self.poison.get();
-        let reason = reason.unwrap_or_else(|| "whoever saw it died before it said why".into());
+        let reason = reason
+            .unwrap_or_else(|| "the process that saw it died before it recorded the reason".into());
         SharedLogError::Poisoned { reason }
     }
 
@@ -367,7 +366,7 @@ impl LogState {
         number
     }
 
-    /// Whether the checkpoint of this request is complete. If not, wait for a change and ask again.
+    /// Returns true if the checkpoint of this request is complete. If not, wait for a change and ask again.
     ///
     /// # Errors
     /// [`SharedLogError::Driver`] if the last driver failed and no other has taken over yet.
@@ -417,12 +416,12 @@ impl LogState {
         self.complete_from.store(group, Ordering::Release);
     }
 
-    /// How often somebody became driver.
+    /// The number of drivers so far.
     pub fn drivers(&self) -> u32 {
         self.drivers.load(Ordering::Acquire)
     }
 
-    /// Somebody becomes driver; what the one before left behind of failures is forgotten.
+    /// Makes this process the driver; the failures of the one before are cleared.
     pub(crate) fn begin_driving(&self) {
         self.driver.store(std::process::id(), Ordering::Release);
         self.drivers.fetch_add(1, Ordering::AcqRel);
@@ -430,7 +429,7 @@ impl LogState {
         self.refusal.clear();
     }
 
-    /// The driver's process id, so that who waits for it can find out how it is; 0 if there is none.
+    /// The driver's process id, so that a waiter can check that process; 0 if there is none.
     pub fn driver(&self) -> u32 {
         self.driver.load(Ordering::Acquire)
     }
@@ -440,13 +439,13 @@ impl LogState {
         self.driver.store(0, Ordering::Release);
     }
 
-    /// Why the last driver stopped, if it failed and no other has taken over.
+    /// The reason why the last driver stopped, if it failed and no other has taken over.
     pub fn failure(&self) -> Option<SharedLogError> {
         let reason = self.failure.get()?;
         Some(SharedLogError::Driver { reason })
     }
 
-    /// Says why the driver stopped, and whether it is of use that another one tries.
+    /// Publishes the reason why the driver stopped; `for_good` if another one should not try.
     pub(crate) fn fail_driving(&self, reason: &str, for_good: bool) {
         if for_good {
             self.driving_ended.store(1, Ordering::Release);
@@ -455,12 +454,12 @@ impl LogState {
         self.notify();
     }
 
-    /// Whether nobody becomes driver any more, until the database is opened anew.
+    /// Returns true if no process becomes driver any more, until the database is opened anew.
     pub fn driving_has_ended(&self) -> bool {
         self.driving_ended.load(Ordering::Acquire) != 0
     }
 
-    /// The number that [`LogState::wait`] takes; read it before looking at what is waited for.
+    /// The number that [`LogState::wait`] takes; read it before checking the awaited condition.
     #[inline]
     pub fn changes(&self) -> u32 {
         self.changes.value()
@@ -473,8 +472,8 @@ impl LogState {
         self.changes()
     }
 
-    /// Tells everyone in [`LogState::wait`] to look again: there is room, or need of some; a
-    /// checkpoint is wanted, or complete; the log is poisoned. Not for every commit.
+    /// Has all callers of [`LogState::wait`] look again: there is room, or need of some; a checkpoint is wanted, or
+    /// complete; the log is poisoned. Not for every commit.
     pub fn notify(&self) {
         self.changes.change();
     }

@@ -1,11 +1,11 @@
-//! What the logging stage did, in numbers: counters that the writers add to, and a reading of them.
+//! Counts of the logging stage's work: counters that the writers add to, and a reading of them.
 
 use super::seal::SealedGroup;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Upper bounds of the classes of the times that groups took to be written, in microseconds: from what a drive with
-/// a protected cache needs to what a busy disk does. The last class has none.
+/// Upper bounds of the classes of the times that groups took to be written, in microseconds: from the time of a drive
+/// with a protected cache to that of a busy disk. The last class has none.
 pub const WRITE_MICROSECONDS: [u64; 14] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000,
@@ -25,7 +25,7 @@ pub(super) struct Counters {
     write_classes: [AtomicU64; WRITE_CLASSES],
 }
 
-/// What the logging stage did since the database was opened.
+/// The work of the logging stage since the database was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LogStatistics {

@@ -1,26 +1,23 @@
 //! The supply of segments: keeps the next ones prepared, ahead of the writers.
 //!
-//! A transaction is admitted only when the segment *after* the one being written is there; so what
-//! was admitted can always be logged, and a full disk or a full log refuses new transactions
-//! instead of stranding executed ones (I10).
+//! A transaction is admitted only when the segment *after* the one being written is there. So an admitted transaction
+//! can always be logged. A full disk or a full log refuses new transactions instead of stranding executed ones (I10).
 //!
-//! Where transactions have ends that need log of their own after work that was admitted (an inverse, a
-//! commit), work is admitted only with one segment more ([`SegmentSupply::keep_for_ends`]): that one is for the
-//! ends of what runs (I14).
+//! If ends of transactions need log of their own after admitted work (an inverse, a commit), work is admitted only
+//! with one segment more ([`SegmentSupply::keep_for_ends`]). That one is for the ends of running transactions (I14).
 //!
-//! A log that is still in its first segment is small, and grows with use: there a transaction has what it
-//! needs prepared as it appends ([`super::room`]), and the supply keeps twice of what is used.
+//! A log that is still in its first segment is small, and grows with use. There a transaction has its needs prepared
+//! as it appends ([`super::room`]), and the supply keeps twice the used space.
 //!
-//! All of it is [`SegmentSupply::step`]: prepare a segment if there is need of one. A thread of the
-//! database's repeats it ([`SegmentSupply::run`]), or whoever waits for room does, or, where several
-//! processes share the log, the process that drives the work of all, which also tells the others what
-//! came of it.
+//! All of it is [`SegmentSupply::step`]: prepare a segment if there is need of one. A thread of the database repeats
+//! it ([`SegmentSupply::run`]), or a thread that waits for room. If several processes share the log, the process that
+//! drives the work of all repeats it, and also publishes the results.
 //!
-//! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
-//! without new room. It is asked for once for a place of the log, since a second one would free no more.
-//! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
-//! next one tries again. After any other failure, a sync's above all, the thread tries nothing again (I7);
-//! whoever takes the steps itself is told, and begins a file anew with the next one.
+//! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again without new room.
+//! It is requested once for a place of the log, since a second one would free no more. Only when it has freed none, or
+//! cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the next one tries again. After any other
+//! failure, a sync's above all, the thread tries nothing again (I7). A caller that takes the steps itself gets the
+//! error, and begins a file anew with the next one.
 
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
@@ -42,32 +39,32 @@ pub struct SegmentSupply {
     drive: Drive,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
-    /// What frees log while a transaction runs, without threads.
+    /// The consumer that frees log while a transaction runs, without threads.
     freeing: OnceLock<Weak<dyn FreesLog>>,
 }
 
-/// What frees log that nobody needs any more: the checkpoints.
+/// Frees log space that is not needed any more: implemented by the checkpoints.
 pub trait FreesLog: Send + Sync {
-    /// Asks for a checkpoint that has everything before `position`. Returns whether the supply will be
-    /// told what comes of it, by [`SegmentSupply::freed`] or [`SegmentSupply::look_again`].
+    /// Asks for a checkpoint that has everything before `position`. Returns true if the supply will be notified of the
+    /// result, by [`SegmentSupply::freed`] or [`SegmentSupply::look_again`].
     fn want(&self, position: LogPosition) -> bool;
 
-    /// Why nothing can be freed now, and what to do.
+    /// The reason why nothing can be freed now, and the remedy.
     fn obstacle(&self) -> Option<Arc<str>>;
 
-    /// Without threads: does what can be done of what was asked for.
+    /// Without threads: does the possible part of the requested work.
     fn work_off(&self) {}
 }
 
-/// What is to be admitted.
+/// The kind of work that asks for admission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
     /// A transaction that is logged whole when it ends; or the end of one.
     Whole,
     /// A part of a transaction whose end will need log of its own.
     Work,
-    /// What asks for room as it appends ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)):
-    /// a log that is still small need not have it before.
+    /// Work that asks for room as it appends ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)): a
+    /// log that is still small need not have it before.
     Measured,
 }
 
@@ -88,30 +85,30 @@ impl Admission {
     }
 }
 
-/// What a step of the supply did.
+/// The result of a step of the supply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Supplied {
     /// Enough is prepared.
     Enough,
     /// One more is prepared; there may be need of another.
     OneMore,
-    /// None could be, but nobody needs it yet, or a checkpoint will free some.
+    /// None could be prepared, but no transaction needs it yet, or a checkpoint will free some.
     Waits,
-    /// None could be, and transactions are refused: see [`SegmentSupply::refusal`].
+    /// None could be prepared, and transactions are refused: see [`SegmentSupply::refusal`].
     Refused,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The log is being written here, or is going to be by someone who waits for room.
+    /// The log is being written here, or is going to be by a caller that waits for room.
     at: LogPosition,
-    /// Up to here somebody waits for segments.
+    /// A caller waits for segments up to here.
     waited_for: Lsn,
     /// There is need of more since the last step, or something was freed.
     signalled: bool,
-    /// What hinders the checkpoints has changed since the last step.
+    /// The obstacle to the checkpoints has changed since the last step.
     looking: bool,
-    /// That changes when more of the log is stable here.
+    /// The obstacle may change when more of the log is stable here.
     waits_for_stable: bool,
     /// The last attempt found no room; it was to prepare segments up to here.
     failed_for: Option<Lsn>,
@@ -119,7 +116,7 @@ struct State {
     asked: Option<u64>,
     /// The log before this group was freed.
     freed: u64,
-    /// Why transactions are refused that have no room.
+    /// The error of transactions that are refused for want of room.
     refusal: Option<LogError>,
     /// The log is poisoned: there will never be room.
     poisoned: Option<LogError>,
@@ -127,13 +124,13 @@ struct State {
 }
 
 impl State {
-    /// Whoever waits has it tried again if there was no room. After any other failure, a sync's above
-    /// all, it is not (I7).
+    /// If there was no room, a waiting caller has it tried again. After any other failure, a sync's above all, it is
+    /// not (I7).
     fn forget_want_of_room(&mut self) {
         self.refusal.take_if(|error| error.is_want_of_room());
     }
 
-    /// Whether the thread has something to do. After a failure that is not want of room it never has.
+    /// Returns true if the thread has work. After a failure that is not want of room it never has.
     fn is_to_be_tried(&self) -> bool {
         let failed = self.refusal.as_ref();
         (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
@@ -152,7 +149,7 @@ impl State {
         }
     }
 
-    /// Whether a checkpoint that was asked for is not complete yet.
+    /// Returns true if a requested checkpoint is not complete yet.
     fn is_freeing(&self) -> bool {
         self.asked.is_some_and(|asked| asked > self.freed)
     }
@@ -185,7 +182,7 @@ impl SegmentSupply {
         }
     }
 
-    /// Says what frees log for a transaction that needs more of it while it runs, without threads.
+    /// Sets the consumer that frees log for a transaction that needs more of it while it runs, without threads.
     pub(crate) fn set_freeing(&self, by: Weak<dyn FreesLog>) {
         // It is the same for all pens of a log.
         let _ = self.freeing.set(by);
@@ -201,14 +198,14 @@ impl SegmentSupply {
         self.ahead.store(3, Ordering::Relaxed);
     }
 
-    /// Whether a transaction may be admitted while the log is being written at `at`. One atomic
-    /// load when there is room.
+    /// Returns true if a transaction may be admitted while the log is being written at `at`. One atomic load when
+    /// there is room.
     #[inline]
     pub fn has_room(&self, at: Lsn) -> bool {
         self.has_room_for(Admission::Whole, at)
     }
 
-    /// Whether this may be admitted while the log is being written at `at`.
+    /// Returns true if this may be admitted while the log is being written at `at`.
     #[inline]
     pub fn has_room_for(&self, admission: Admission, at: Lsn) -> bool {
         self.segments.prepared_end() >= self.needed_for(admission, at)
@@ -235,7 +232,7 @@ impl SegmentSupply {
         of_use.max(state.waited_for)
     }
 
-    /// Whether transactions have no room where the log is being written.
+    /// Returns true if transactions have no room at the place where the log is being written.
     fn keeps_out(&self, state: &State) -> bool {
         let at = state.at.lsn;
         let needed = match self.segments.grows(at) {
@@ -251,10 +248,10 @@ impl SegmentSupply {
         layout.segment_start(layout.segment_of(at) + 1 + ahead)
     }
 
-    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, whole, and
-    /// in any case the segment after the one that is written, unless the log is still small. What is there
-    /// already is made stable. Where the disk has no room for them, transactions are
-    /// refused later, but the database is opened: something may yet be freed.
+    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, whole, and in any
+    /// case the segment after the one that is written, unless the log is still small. Existing ones are made stable.
+    /// If the disk has no room for them, transactions are refused later, but the database is opened: something may yet
+    /// be freed.
     ///
     /// # Errors
     /// The disk's, but not want of room.
@@ -279,7 +276,7 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// Prepares what a group of so many bytes needs that is written at `at`, on the calling thread.
+    /// Prepares the space of a group of so many bytes that is written at `at`, on the calling thread.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room for it: nothing is lost, and a later attempt may succeed. Any
@@ -288,9 +285,9 @@ impl SegmentSupply {
         self.prepare_with(|segments| segments.prepare_for_group(at, bytes))
     }
 
-    /// Prepares what a group needs that ends at `end`, and what is to stay prepared behind it, while the log is
-    /// being written at `at`: on the calling thread, which holds the pen. If the log is at its limit, a
-    /// checkpoint of what is durable frees some of it meanwhile.
+    /// Prepares the space of a group that ends at `end`, and the space that is to stay prepared behind it. The log is
+    /// being written at `at`. It does so on the calling thread, which holds the pen. If the log is at its limit, a
+    /// checkpoint of its durable part frees some of it meanwhile.
     ///
     /// # Errors
     /// As [`SegmentSupply::prepare_for_group`].
@@ -316,7 +313,7 @@ impl SegmentSupply {
             None => Err(error),
         };
         outcome.inspect_err(|_| {
-            // What others need is less.
+            // Others need less.
             let mut state = self.state.lock();
             state.waited_for = before;
             state.failed_for = None;
@@ -352,13 +349,13 @@ impl SegmentSupply {
         self.state.lock().waited_for = end;
     }
 
-    /// Says where the log is being written, so that preparing goes on ahead of it.
+    /// Sets the place at which the log is being written, so that preparing goes on ahead of it.
     pub fn advance(&self, at: LogPosition) {
         let mut state = self.state.lock();
         state.reach(at);
         let looks = state.is_more_stable();
         let wanted = self.wanted_end(&state);
-        // What found no room just now is tried again when something was freed, or somebody waits.
+        // After a lack of room, another attempt waits until something was freed, or a caller waits.
         if self.segments.prepared_end() < wanted && state.failed_for != Some(wanted) {
             return self.signal(state);
         }
@@ -385,7 +382,7 @@ impl SegmentSupply {
             state.refusal = None;
             return Supplied::Enough;
         }
-        // Looked at before the attempt: what is freed meanwhile may be what it lacks.
+        // Read before the attempt: log freed meanwhile may be the missing one.
         let (at, freed) = (state.at, state.freed);
         let tried = state.failed_for == Some(wanted) && state.is_freeing() && !signalled;
         drop(state);
@@ -409,7 +406,7 @@ impl SegmentSupply {
         self.make_room(by, (at, freed), wanted, error)
     }
 
-    /// A segment found no room, which `error` says.
+    /// A segment found no room: `error`.
     fn make_room(
         &self,
         by: &dyn FreesLog,
@@ -464,13 +461,13 @@ impl SegmentSupply {
         Supplied::Refused
     }
 
-    /// Waits until this may be admitted. Without threads the caller does the work: the steps of the
-    /// supply, and, while those wait for a checkpoint, `drive`, which makes durable what is filled and takes
-    /// a step of checkpointing.
+    /// Waits until this may be admitted. Without threads the caller does the work. It takes the steps of the supply.
+    /// While those wait for a checkpoint, it calls `drive`, which makes the filling group durable and takes a step of
+    /// checkpointing.
     ///
     /// # Errors
-    /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
-    /// nothing is lost then, and a later attempt may succeed. What `drive` gives.
+    /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there; nothing is lost then, and a
+    /// later attempt may succeed. The error that `drive` returns.
     #[cold]
     pub fn wait_for_room(
         &self,
@@ -523,7 +520,7 @@ impl SegmentSupply {
                 return Err(error);
             }
             match (self.step(by), self.refusal()) {
-                // What found no room is tried again by nobody else.
+                // No other thread tries again after a lack of room.
                 (Supplied::Refused, Some(error)) if driven || !error.is_want_of_room() => {
                     return Err(error);
                 }
@@ -537,7 +534,7 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// Why transactions are refused that have no room, if they are.
+    /// The error of transactions that are refused for want of room, if they are.
     pub fn refusal(&self) -> Option<LogError> {
         self.state.lock().refusal.clone()
     }
@@ -554,14 +551,14 @@ impl SegmentSupply {
         self.signal(state);
     }
 
-    /// What [`FreesLog::obstacle`] says has changed.
+    /// The result of [`FreesLog::obstacle`] has changed.
     pub fn look_again(&self) {
         // No new attempt: on a full disk it would take the room that the checkpoint is given.
         self.state.lock().looking = true;
         self.wanted.notify_one();
     }
 
-    /// What [`FreesLog::obstacle`] says may change when more of the log is stable here.
+    /// The result of [`FreesLog::obstacle`] may change when more of the log is stable here.
     pub(crate) fn look_again_when_stable(&self) {
         self.state.lock().waits_for_stable = true;
     }
@@ -573,8 +570,8 @@ impl SegmentSupply {
         }
     }
 
-    /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
-    /// that a checkpoint could take in and free.
+    /// The log is poisoned (I7): callers that wait for room get the error, because no further log is written that a
+    /// checkpoint could take in and free.
     pub fn fail(&self, error: LogError) {
         self.state.lock().poisoned.get_or_insert(error);
         self.settled.notify_all();

@@ -1,24 +1,24 @@
-//! A short text in shared memory: why something failed, for every process to read.
+//! A short text in shared memory: the reason of a failure, for every process to read.
 //!
-//! One process writes at a time (it holds the lock that the text goes with); readers hold none. A
-//! writer that dies halfway leaves a text that reads mutilated but never wrongly as absent or
-//! present: what decides is `length`, which is stored last and in one piece.
+//! One process writes at a time (it holds the lock that protects the text); readers hold none. A writer that dies
+//! halfway leaves a text that reads mutilated but never wrongly as absent or present: `length`, which is stored last
+//! and in one piece, decides.
 
 use sardonyx_base::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 
 /// The longest text, in bytes; a longer one is cut between characters.
 pub const TEXT_BYTES_MAX: usize = 128;
 
-/// How often a reader looks again when the text changes under its eyes.
+/// The number of times that a reader looks again when the text changes while it reads.
 const READ_ATTEMPTS: usize = 64;
 
-/// A text of at most [`TEXT_BYTES_MAX`] bytes. All zero: there is none.
+/// A text of at most [`TEXT_BYTES_MAX`] bytes. All zero: no text.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct SharedText {
     /// Counted up before and after each change: odd while it is being written.
     version: AtomicU32,
-    /// Bytes of the text, plus one; 0 if there is none.
+    /// Bytes of the text, plus one; 0 if there is no text.
     length: AtomicU32,
     bytes: [AtomicU8; TEXT_BYTES_MAX],
 }

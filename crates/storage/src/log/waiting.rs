@@ -1,7 +1,7 @@
-//! Whoever waits for a group to become durable: parked threads and registered wakers.
+//! Waiters for a group to become durable: parked threads and registered wakers.
 //!
-//! Threads park on one of a few words, chosen by the group's number, so that a finished group wakes
-//! its own waiters, all of them with one system call, and nobody else's.
+//! Threads park on one of a few words, chosen by the group's number. So a finished group wakes its own waiters, all of
+//! them with one system call, and few others.
 
 use sardonyx_base::sync::atomic::{AtomicU32, Ordering};
 use sardonyx_base::sync::{Mutex, ParkingWord};
@@ -37,8 +37,7 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// What to give to [`Waiting::park`]. Ask for it *before* looking for something to do: a wake-up
-    /// after that is not missed.
+    /// The argument for [`Waiting::park`]. Get it *before* looking for work: a wake-up after that is not missed.
     pub fn seen(&self, number: u64) -> u32 {
         self.slots[number as usize % SLOTS].generation.value()
     }
@@ -69,7 +68,7 @@ impl Waiting {
         drop(wakers);
     }
 
-    /// Wakes those who wait for these groups.
+    /// Wakes the waiters for these groups.
     pub fn wake(&self, numbers: Range<u64>) {
         let end = numbers.end;
         for number in numbers.take(SLOTS) {
@@ -78,7 +77,7 @@ impl Waiting {
         self.wake_tasks(end);
     }
 
-    /// Wakes everyone.
+    /// Wakes all waiters.
     pub fn wake_all(&self) {
         self.slots.iter().for_each(Slot::wake);
         self.wake_tasks(u64::MAX);

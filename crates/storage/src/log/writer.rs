@@ -14,13 +14,13 @@
 //! Invariants: I1 (nothing is durable before all earlier groups are), I7 (the first failed write or
 //! sync poisons the log; nothing is written, acknowledged or fed afterwards), I10 (buffers, queue).
 //!
-//! No hand-over is lost. A thread that leaves a group open because the disk was busy looks again after
-//! it let go of the pen; a writer says that the disk is free before it looks for a group. Both accesses
-//! are sequentially consistent, so one of them sees the other. A step that found the pen taken leaves
-//! word (`LogWriter::was_turned_away`), and the holder steps in its place. A step that took a place at
-//! the disk and could not seal takes what was handed over meanwhile, and tells those who were turned away
-//! from the disk; who found no buffer is told when one comes back; who parks has noted, before looking,
-//! what a wake-up changes. All of that is explored by the models in `tests/shuttle_hand_over.rs`.
+//! No hand-over is lost. A thread that leaves a group open because the disk was busy looks again after it released the
+//! pen. A writer publishes that the disk is free before it looks for a group. Both accesses are sequentially
+//! consistent, so one of them sees the other. A step that found the pen taken leaves word
+//! (`LogWriter::was_turned_away`), and the holder steps in its place. A step that took a place at the disk and could
+//! not seal takes the groups that were handed over meanwhile. It notifies the threads that found no place. A thread
+//! without a buffer is notified when one is returned. Waiters register before they check the condition. The models in
+//! `tests/shuttle_hand_over.rs` explore all of that.
 //!
 //! Source: TPK paper, section 2, "Logging".
 
@@ -68,7 +68,7 @@ pub struct LogWriter {
     /// The group being filled. Its lock is the right to append: [`crate::pen`].
     pub(crate) open: CacheLine<Mutex<OpenGroup>>,
     pub(crate) holder: CacheLine<Holder>,
-    /// What the logging threads watch while the holder of the pen appends.
+    /// The state that the logging threads watch while the holder of the pen appends.
     watched: CacheLine<Watched>,
     engine: SupervisorNumber,
     segments: Arc<Segments>,
@@ -81,7 +81,7 @@ pub struct LogWriter {
     prefix: CacheLine<Mutex<DurablePrefix<Arc<DurableGroup>>>>,
     /// All groups below this number are durable.
     durable_below: CacheLine<AtomicU64>,
-    /// Where the durable log ends.
+    /// The end of the durable log.
     state: CacheLine<LogState>,
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
@@ -98,7 +98,7 @@ pub struct LogWriter {
     counters: CacheLine<Counters>,
 }
 
-/// What says whether there is a group to take, and who missed one.
+/// Signals that there is a group to take, and that a thread missed one.
 #[derive(Debug, Default)]
 struct Watched {
     /// Groups that are sealed or being written.
@@ -109,7 +109,7 @@ struct Watched {
     turned_away: AtomicBool,
 }
 
-/// What the logging thread waits for.
+/// The events that the logging thread waits for.
 #[derive(Debug, Default)]
 struct Work {
     queue: Mutex<Queue>,
@@ -128,17 +128,17 @@ impl Work {
 struct Queue {
     sealed: VecDeque<SealedGroup>,
     writing: usize,
-    /// Somebody looked for a group while all places at the disk were taken.
+    /// A thread looked for a group while all places at the disk were taken.
     turned_away: bool,
     /// Something happened since the logging thread last looked.
     signalled: bool,
-    /// When the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
+    /// The time when the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
     filling_since: Option<Instant>,
     closed: bool,
 }
 
 impl LogWriter {
-    /// Goes on where `sequencer` stands: everything before that is on disk.
+    /// Continues at the position of `sequencer`: everything before that is on disk.
     pub fn new(
         segments: Arc<Segments>,
         room: Arc<SegmentSupply>,
@@ -193,7 +193,7 @@ impl LogWriter {
         self
     }
 
-    /// Who takes the steps.
+    /// The threads that take the steps.
     #[inline]
     pub fn drive(&self) -> Drive {
         self.drive
@@ -215,7 +215,7 @@ impl LogWriter {
         &self.limits
     }
 
-    /// When groups are closed.
+    /// The rule that closes groups.
     pub fn policy(&self) -> GroupPolicy {
         self.policy
     }
@@ -235,7 +235,7 @@ impl LogWriter {
         &self.segments
     }
 
-    /// What keeps its segments prepared.
+    /// The supply that keeps its segments prepared.
     pub(crate) fn supply(&self) -> &Arc<SegmentSupply> {
         &self.room
     }
@@ -245,13 +245,13 @@ impl LogWriter {
         self.state.end().position
     }
 
-    /// Whether the group of this number and all earlier ones are durable.
+    /// Returns true if the group of this number and all earlier ones are durable.
     #[inline]
     pub fn is_durable(&self, number: u64) -> bool {
         self.durable_below.load(Ordering::Acquire) > number
     }
 
-    /// Whether an error closed the log (I7).
+    /// Returns true if an error closed the log (I7).
     #[inline]
     pub fn is_poisoned(&self) -> bool {
         self.poison.get().is_some()
@@ -267,7 +267,7 @@ impl LogWriter {
         }
     }
 
-    /// Refuses those who must not wait for others: a thread that holds the pen, and the engine's own.
+    /// Refuses callers that must not wait for others: a thread that holds the pen, and the engine's own.
     ///
     /// # Errors
     /// [`LogError::Nested`]; [`LogError::Forked`].
@@ -284,8 +284,8 @@ impl LogWriter {
         self.holder.check_polling()
     }
 
-    /// Waits until the group of this number is durable, taking steps meanwhile. For the engine's own
-    /// threads, and for callers who cannot be inside the engine.
+    /// Waits until the group of this number is durable, taking steps meanwhile. For the engine's own threads, and for
+    /// callers that cannot be inside the engine.
     ///
     /// # Errors
     /// The error that poisoned the log: the transaction's fate is unknown (I7).
@@ -325,7 +325,7 @@ impl LogWriter {
         }
     }
 
-    /// What is told of a group once this error has closed the log: it may have become durable just before.
+    /// The result for a group once this error has closed the log: it may have become durable just before.
     #[cold]
     fn fate(&self, number: u64, error: LogError) -> Result<(), LogError> {
         match self.is_durable(number) {
@@ -345,8 +345,8 @@ impl LogWriter {
                 cause: other.to_string().into(),
             },
         };
-        // Under the prefix's lock: nothing becomes durable afterwards, so that nobody is told of a group that
-        // it is, when somebody was told before that its fate is unknown.
+        // Under the prefix's lock: nothing becomes durable afterwards. So no caller is informed that a group is
+        // durable after another was informed that its fate is unknown.
         let mut prefix = self.prefix.lock();
         let is_first = self.poison.set(error.clone()).is_ok();
         let early = prefix.abandon();
@@ -354,7 +354,7 @@ impl LogWriter {
         if is_first {
             events::error!(%error, "the log is poisoned");
         }
-        // Their buffers go back, so that nobody waits for one for ever; nor for room.
+        // Their buffers are returned, so that no thread waits for one for ever; nor for room.
         let abandoned = std::mem::take(&mut self.work.queue.lock().sealed);
         self.watched
             .outstanding
@@ -385,12 +385,12 @@ impl LogWriter {
         self.watched.outstanding.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing is durable before a copy of the log elsewhere has it.
+    /// Returns true if nothing is durable before a copy of the log elsewhere has it.
     pub fn has_remote_copy(&self) -> bool {
         self.remote.is_some()
     }
 
-    /// What the logging stage did since the database was opened.
+    /// The work of the logging stage since the database was opened.
     pub fn statistics(&self) -> LogStatistics {
         self.counters.read()
     }

@@ -197,7 +197,7 @@ fn a_crash_at_any_step_of_a_replacement_leaves_the_old_or_the_new() {
                 );
                 replaced += 1;
             }
-            // And it can be replaced again, over whatever the crash left.
+            // And it can be replaced again, after any crash.
             manifest(3).write(&simulated).unwrap();
             assert_eq!(Manifest::read(&simulated).unwrap(), manifest(3));
         }

@@ -17,12 +17,11 @@ pub struct Appending<'h> {
 }
 
 impl<'h> Appending<'h> {
-    /// Makes sure that this may be appended: the log is sound and has room. If there is none, waits for
-    /// it, and makes some: hands over what was filled, and takes a checkpoint, or asks for one, if the
-    /// log is at its limit.
+    /// Makes sure that this may be appended: the log is sound and has room. If there is none, waits for it, and makes
+    /// some: hands over the filling group, and takes a checkpoint, or asks for one, if the log is at its limit.
     ///
     /// # Errors
-    /// [`LogError::Full`] if no room can be had; what closed the log.
+    /// [`LogError::Full`] if no room can be had; the error that closed the log.
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&mut self, admission: Admission) -> Result<(), LogError> {
@@ -48,7 +47,7 @@ impl<'h> Appending<'h> {
             log.hand_over(self.open);
             let (next, last) = (self.open.next(), self.open.last_group());
             log.room().wait_for_room(admission, next, checkpoint, || {
-                // A checkpoint has only what is durable; another client may be writing the rest.
+                // A checkpoint has only the durable log; another client may be writing the rest.
                 log.wait(last)?;
                 checkpoint.work_off();
                 Ok(())
@@ -63,9 +62,8 @@ impl<'h> Appending<'h> {
         self.open.builder()
     }
 
-    /// Says that a transaction with records has ended in the builder
-    /// ([`GroupBuilder::end_transaction`] returned true); hands the group over if it is full. Returns
-    /// the number of the group that holds the transaction.
+    /// Notes that a transaction with records has ended in the builder ([`GroupBuilder::end_transaction`] returned
+    /// true), and hands the group over if it is full. Returns the number of the group that holds the transaction.
     #[inline]
     pub fn transaction_ended(&mut self) -> u64 {
         self.log.transaction_ended(self.open)

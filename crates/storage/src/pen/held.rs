@@ -22,14 +22,14 @@ pub struct Held<'p, A> {
     appender: PhantomData<&'p mut A>,
 }
 
-/// Says whose the pen is.
+/// Records the holder of the pen.
 struct Hand<'p> {
     log: &'p LogWriter,
     /// True if the thread was panicking already when it got the pen.
     was_panicking: bool,
 }
 
-/// If a thread looked for a group meanwhile, and could not have it, looks in its place when dropped.
+/// If a thread looked for a group meanwhile, and could not have it, this looks in its place when dropped.
 struct TurnedAway<'p>(&'p LogWriter);
 
 /// The remaining work after releasing the pen: if nothing else does it, dropping this does.
@@ -127,7 +127,8 @@ impl<'p, A> Held<'p, A> {
         checkpoint_step(log, &pen.checkpoint);
     }
 
-    /// Has what was appended written, and keeps the pen: for who will hold it so long that others must not wait for that.
+    /// Has the appended records written, and keeps the pen: for a caller that will hold it so long that others must
+    /// not wait.
     pub fn hand_over_group(&mut self) {
         self.hand.log.hand_over(&mut self.open);
     }
@@ -141,7 +142,7 @@ impl<'p, A> Held<'p, A> {
         self.let_go_to_force().force(group)
     }
 
-    /// As [`Held::force`], with something to do between letting go and writing.
+    /// As [`Held::force`], with an action between releasing and writing.
     #[inline]
     pub fn let_go_to_force(mut self) -> LetGo<'p> {
         let log = self.hand.log;
@@ -202,7 +203,7 @@ impl<'p, A> Held<'p, A> {
 }
 
 impl LetGo<'_> {
-    /// Writes what was sealed, if it was, and waits until this group is durable.
+    /// Writes the sealed group, if there is one, and waits until this group is durable.
     ///
     /// # Errors
     /// As [`Held::force`].
@@ -247,7 +248,7 @@ impl Drop for Hand<'_> {
             // All code of the program's is run under `catch_unwind`: this is the engine's own.
             self.panicked();
         }
-        // Before the lock is given back, so that it never names a thread that has let go.
+        // Before the lock is released, so that it never names a thread that has released it.
         let holder: &Holder = &self.log.holder;
         holder.gives_back();
     }

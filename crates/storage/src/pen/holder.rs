@@ -25,7 +25,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Not held yet. `engine` is the supervisor of the engine's threads.
+    /// A pen that is not held yet. `engine` is the supervisor of the engine's threads.
     pub fn new(engine: SupervisorNumber) -> Self {
         Holder {
             process: Process::current(),
@@ -44,8 +44,7 @@ impl Holder {
         }
     }
 
-    /// Refuses those who must not wait for others: as [`Holder::check_thread`], and the thread that holds
-    /// the pen.
+    /// Refuses callers that must not wait for others: as [`Holder::check_thread`], and the thread that holds the pen.
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
         self.check_thread()?;

@@ -1,5 +1,4 @@
-//! Claiming directories elsewhere for a database that is made now, and giving back what an interrupted
-//! creation had claimed.
+//! Claiming directories elsewhere for a new database, and releasing the claims of an interrupted creation.
 
 use super::owner::Owner;
 use super::record::Places;
@@ -43,9 +42,8 @@ const OWN_DIRECTORIES: [&str; 4] = [
     "lost+found",
 ];
 
-/// Claims the directories for a database of this manifest that is to be made at home here. Returns the
-/// manifest that says so, and the disk with all parts. The caller holds the lock at home; there is no
-/// manifest.
+/// Claims the directories for a database of this manifest that is to be made at home here. Returns the manifest with
+/// the claims, and the disk with all parts. The caller holds the lock at home; there is no manifest.
 ///
 /// # Errors
 /// [`OpenError::ManifestLost`] if there are data, and [`OpenError::Occupied`] if there are other files; [`PlacesError`] if this is a part of a database, or a
@@ -68,7 +66,7 @@ pub(crate) fn make(
     let mut locks = Vec::new();
     for (path, _) in places.roots() {
         let root = home.elsewhere(path, true)?;
-        // Before its lock is taken, too: who has it must not be kept from it.
+        // Before its lock is taken, too: its holder must not be disturbed.
         check_empty(&**home, &*root)?;
         locks.push(root.lock(LOCK_FILE)?.ok_or_else(|| locked(&*root))?);
         check_empty(&**home, &*root)?;
@@ -89,13 +87,13 @@ fn check_not_a_part(home: &dyn Disk) -> Result<(), PlacesError> {
             directory: home.display_name(""),
             owner: owner.to_string(),
         }),
-        // Half a claim is none.
+        // Half a claim does not count.
         Ok(None) | Err(PlacesError::Damaged { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Refuses a directory that has anything in it but what a claim leaves that was interrupted.
+/// Refuses a directory that has anything in it but the remains of an interrupted claim.
 fn check_empty(home: &dyn Disk, root: &dyn Disk) -> Result<(), PlacesError> {
     let occupied = |found: String| PlacesError::Occupied {
         directory: root.display_name(""),
@@ -148,7 +146,7 @@ fn give_back(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
         if !names.is_empty() {
             root.sync_directory(LOG_DIRECTORY)?;
         }
-        // Last: as long as anything is there, it is known whose it is.
+        // Last: as long as anything is there, its owner is known.
         root.remove(OWNER_FILE)?;
         root.sync_directory("")?;
     }

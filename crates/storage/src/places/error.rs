@@ -3,14 +3,14 @@
 use crate::disk::DiskError;
 use std::path::PathBuf;
 
-/// Why the parts of a database that are elsewhere cannot be used, or cannot be made there.
+/// The reason why the parts of a database that are elsewhere cannot be used, or cannot be made there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlacesError {
     /// The disk failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The bytes of `PLACES` or `OWNER` are not what was written.
+    /// The bytes of `PLACES` or `OWNER` are not the written ones.
     #[error("{what}")]
     Damaged {
         /// The file.
@@ -26,10 +26,10 @@ pub enum PlacesError {
         /// Its version.
         found: u32,
     },
-    /// The manifest says that parts are elsewhere, and nothing says where.
+    /// The manifest requires `PLACES`, since parts are elsewhere, and it is missing.
     #[error(
-        "{file} is missing, or is another database's: the manifest says that the log or the backup is \
-         elsewhere, and only this file says where; restore it"
+        "{file} is missing, or is another database's: by the manifest the log or the backup is elsewhere, and \
+         only this file has its place; restore it"
     )]
     Lost {
         /// The file.
@@ -37,8 +37,8 @@ pub enum PlacesError {
     },
     /// A directory is not there.
     #[error(
-        "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or \
-         say at opening where it was moved to (log_directory, backup_directory, stripe_directories)"
+        "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or give its \
+         new place at opening (log_directory, backup_directory, stripe_directories)"
     )]
     Absent {
         /// The directory.
@@ -75,7 +75,7 @@ pub enum PlacesError {
     },
     /// A directory for a new database is not empty.
     #[error(
-        "{directory} cannot be a new database's: {found}; name a directory that is empty or not there"
+        "{directory} cannot be a new database's: {found}; name a directory that is empty or absent"
     )]
     Occupied {
         /// The directory.
@@ -91,7 +91,7 @@ pub enum PlacesError {
         /// Its owner.
         owner: String,
     },
-    /// A directory was named for what is in the database's own directory.
+    /// A directory was named for a part that is in the database's own directory.
     #[error(
         "a directory was named for the {part}, which this database has had in its own directory since it \
          was made: leave the option out"
@@ -100,7 +100,7 @@ pub enum PlacesError {
         /// The part.
         part: &'static str,
     },
-    /// Not so many directories as there must be.
+    /// The number of directories is wrong.
     #[error("{found} directories were named for the backup: name {expected}")]
     Count {
         /// The number given.
@@ -113,7 +113,7 @@ pub enum PlacesError {
     Path {
         /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
 }

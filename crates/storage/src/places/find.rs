@@ -54,7 +54,7 @@ pub(crate) fn find(
     Ok((Arc::new(disk), PlaceLocks(locks)))
 }
 
-/// A database's disk, with all of its parts, for who only reads.
+/// A database's disk, with all of its parts, for a reader.
 ///
 /// # Errors
 /// [`PlacesError`] if a part is not where it was when the database was last opened, and the disk's errors.
@@ -78,10 +78,10 @@ pub struct Place {
     pub parts: String,
 }
 
-/// The directories elsewhere of a database, as its own directory says; none of them is looked at.
+/// The directories elsewhere of a database, as its own directory lists them; none of them is opened.
 ///
 /// # Errors
-/// [`PlacesError`] if nothing says where they are, and the disk's errors.
+/// [`PlacesError`] if no valid list exists, and the disk's errors.
 pub fn listed(home: &dyn Disk, manifest: &Manifest) -> Result<Vec<Place>, PlacesError> {
     let recorded = recorded(home, manifest)?;
     let roots = recorded.iter().flat_map(Places::roots);

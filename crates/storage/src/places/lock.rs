@@ -2,7 +2,7 @@
 
 use crate::disk::{DiskError, DiskLock};
 
-/// The locks of all directories elsewhere; none, if there are none.
+/// The locks of all directories elsewhere; empty, if there are none.
 #[derive(Debug, Default)]
 pub(crate) struct PlaceLocks(pub(super) Vec<Box<dyn DiskLock>>);
 
@@ -12,7 +12,7 @@ impl PlaceLocks {
         self.0.is_empty()
     }
 
-    /// These and the lock of the database's own directory as one.
+    /// These and the lock of the database's own directory in one.
     pub fn with(self, home: Box<dyn DiskLock>) -> Box<dyn DiskLock> {
         match self.0.is_empty() {
             true => home,
@@ -24,7 +24,7 @@ impl PlaceLocks {
 /// All locks of a database.
 #[derive(Debug)]
 struct AllLocks {
-    // Given back first: who has the one at home has the right to these.
+    // Released first: the holder of the one at home has the right to these.
     places: PlaceLocks,
     home: Box<dyn DiskLock>,
 }

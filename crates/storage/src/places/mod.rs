@@ -2,7 +2,7 @@
 //! each stripe of the backup, too.
 //!
 //! The database's own directory names them in the file `PLACES`, so that every process that opens or reads it finds all
-//! of it. Its manifest says that such a file exists. Each directory elsewhere says, in its file `OWNER`, to which
+//! of it. Its manifest has a flag for such a file. Each directory elsewhere names, in its file `OWNER`, its
 //! database it belongs and which part it has. Both carry the same random **mark**, made when the database was made. A
 //! copy of the database, one that follows it, and one made again under the same identity have other marks.
 //!
@@ -14,16 +14,16 @@
 //! ```
 //!
 //! The files of a directory elsewhere have the same names as at home. So one directory can have several parts, and a
-//! part can be moved by moving its directory. [`PlacedDisk`] finds for each name the disk that it is on; nothing above
-//! knows of it.
+//! part can be moved by moving its directory. [`PlacedDisk`] finds the disk of each name; the layers above do not know
+//! of it.
 //!
 //! Invariants:
-//! - a directory is taken for a part only if its `OWNER` says so. One that is absent, empty or another's is
+//! - a directory is taken for a part only if its `OWNER` matches. One that is absent, empty or another's is
 //!   an error that names it ([`PlacesError`]), and never a new log or an empty backup;
 //! - a directory belongs to one database. It is claimed only if it is empty, and while its `LOCK` is held;
 //! - `PLACES` is stable before the first `OWNER`, every `OWNER` before the first file of its part, and all
-//!   of them before the manifest. So what an interrupted creation claimed is known to the next one, which
-//!   gives it back;
+//!   of them before the manifest. So the claims of an interrupted creation are known to the next one, which releases
+//!   them;
 //! - a process that has the database open holds the `LOCK` of each of its directories, in the same way as its own: a
 //!   copy of the home directory alone cannot be opened beside it.
 //!
@@ -48,16 +48,16 @@ pub(crate) use lock::PlaceLocks;
 use record::Places;
 use std::path::PathBuf;
 
-/// The file that says where the parts are, in the database's own directory.
+/// The file with the places of the parts, in the database's own directory.
 pub const PLACES_FILE: &str = "PLACES";
 
-/// The file that says to which database a directory elsewhere belongs.
+/// The file with the database to which a directory elsewhere belongs.
 pub const OWNER_FILE: &str = "OWNER";
 
 /// The wanted directories of a database's log and backup, if not its own one.
 ///
-/// For a database that is made now these directories are made, or must be empty. For one that is there they
-/// say where its directories were moved to; without them they are where they were.
+/// For a new database these directories are made, or must be empty. For an existing one they are the new places of
+/// directories that were moved; without them the places have not changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directories {
     /// The log's.

@@ -9,7 +9,7 @@ use std::fmt;
 /// The longest file that is read, in bytes.
 const BYTES_MAX: usize = 1 << 20;
 
-/// To whom a directory belongs.
+/// The owner of a directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Owner {
     /// The database's.
@@ -88,7 +88,7 @@ impl Owner {
         Self::decode(&root.display_name(OWNER_FILE), &bytes).map(Some)
     }
 
-    /// Says it in a directory, durably. The remains of an interrupted attempt are replaced.
+    /// Writes it in a directory, durably. The remains of an interrupted attempt are replaced.
     pub fn write(&self, root: &dyn Disk) -> Result<(), DiskError> {
         if root.list("")?.iter().any(|found| found == OWNER_FILE) {
             root.remove(OWNER_FILE)?;

@@ -1,4 +1,4 @@
-//! `PLACES`: where the parts are, as the database's own directory says it.
+//! `PLACES`: the places of the parts, in the database's own directory.
 
 use super::{Directories, PLACES_FILE, PlacesError};
 use crate::disk::{Disk, DiskError};
@@ -20,7 +20,7 @@ const BYTES_MAX: usize = 5 << 20;
 pub(super) enum Part {
     /// The redo log.
     Log,
-    /// Of the backup every `of`th stripe, from `nth` on, counted from 0.
+    /// Every `of`th stripe of the backup, from `nth` on, counted from 0.
     Backup { nth: usize, of: usize },
 }
 
@@ -87,7 +87,7 @@ impl Places {
         roots
     }
 
-    /// With what was said anew when the database was opened.
+    /// With the new places that were given when the database was opened.
     pub fn moved(&self, directories: &Directories) -> Result<Places, PlacesError> {
         let mut moved = self.clone();
         let said = Places::of(directories, self.identity, self.mark)?;
@@ -155,8 +155,8 @@ impl Places {
         Self::decode(&home.display_name(PLACES_FILE), &bytes).map(Some)
     }
 
-    /// Replaces what the database's own directory says, durably; on a full disk in the room that is kept
-    /// for opening.
+    /// Replaces the file in the database's own directory, durably; on a full disk in the room that is kept for
+    /// opening.
     pub fn write(&self, home: &dyn Disk) -> Result<(), DiskError> {
         let replace = || lines::replace(home, PLACES_FILE, NEW_FILE, &self.encode());
         match replace() {

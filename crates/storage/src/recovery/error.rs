@@ -45,8 +45,7 @@ pub enum RecoveryError {
         block: u64,
         /// The last complete checkpoint, which had the block.
         checkpoint: u64,
-        /// The starts of the file's damaged slots, in bytes. Not more than one of them may be what
-        /// a crash tore.
+        /// The starts of the file's damaged slots, in bytes. A crash tears at most one of them.
         damaged_offsets: Vec<u64>,
     },
     /// The log begins after the place from which it is needed.
@@ -80,8 +79,8 @@ pub enum RecoveryError {
     },
     /// The log has fewer transactions than when the database was last opened or closed.
     #[error(
-        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} \
-         says that there were {recorded_transactions}: durable log is missing; was a segment lost, or \
+        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} has a \
+         record of {recorded_transactions}: durable log is missing; was a segment lost, or \
          replaced by an older one?"
     )]
     LogCutShort {
@@ -93,7 +92,7 @@ pub enum RecoveryError {
         transactions: u64,
         /// The manifest.
         manifest: String,
-        /// The transactions that it says there were.
+        /// The number of transactions that it recorded.
         recorded_transactions: u64,
     },
     /// A group's records cannot be decoded, although its checksum is right.

@@ -1,7 +1,7 @@
-//! Recovery without reading: a process that followed the log, and now takes over, has the pages in memory already, in DB' of
-//! the checkpointers. DB is a copy of them. Log and backup are as they were left, since the directory stayed locked.
+//! Recovery without reading. A process that followed the log, and now takes over, has the pages in memory already, in
+//! DB' of the checkpointers. DB is a copy of them. Log and backup have not changed, since the directory stayed locked.
 //!
-//! Invariants: I2 (what is in DB' is durable here).
+//! Invariants: I2 (the content of DB' is durable here).
 
 use super::{Recovered, RecoveryError, RecoveryOptions, RecoveryReport, WORKERS_MAX};
 use crate::checkpoint::Checkpointer;

@@ -3,8 +3,8 @@
 //!
 //! Two passes. The *survey* reads every slot's header and sorts each block's versions, newest
 //! first. The *load* reads the newest version of each block and falls back to an older one if it is
-//! torn. Then each stripe is judged: which checkpoint is complete, whether a block is missing that
-//! should be there, and from where the log must be applied. The cases:
+//! torn. Then each stripe is judged: the complete checkpoint, missing blocks, and the position from which the log must
+//! be applied. The cases:
 //!
 //! - *Every block of the newest checkpoint is there:* it is complete; redo from its start. (Also
 //!   right after completion, before the log was freed.)
@@ -42,8 +42,8 @@ use std::time::{Duration, Instant};
 /// (A small file is not worth a thread.)
 const SURVEY_THREADS: usize = 8;
 
-/// So often a backup that a writer goes on with is surveyed. Each survey leaves fewer blocks, or the reader is slower than
-/// the writer and may as well begin anew.
+/// The number of surveys of a backup that a writer goes on with. Each survey leaves fewer blocks, or the reader is
+/// slower than the writer and may as well begin anew.
 const SURVEYS_MAX: usize = 32;
 
 /// A version of a block: its header and its slot.
@@ -73,9 +73,9 @@ struct Survey {
     newest: Option<SlotHeader>,
 }
 
-/// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is
-/// going to be built on, so it is made stable first; the time for that is added. `beside_writer`: a
-/// writer may go on with the backup meanwhile.
+/// Loads all stripes into an empty store, growing it as needed. With `make_stable` the loaded data is made stable
+/// first, since later work builds on it; the time for that is added. With `beside_writer` a writer may go on with the
+/// backup meanwhile.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
@@ -139,8 +139,8 @@ fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError
                 return Err(RecoveryError::ForeignSlot { file, offset });
             }
             SlotState::Valid(header) => {
-                // Checked with the header: a block is below the checkpoint's number of blocks, and
-                // those were all in this file once, so this is bounded by what was written.
+                // Checked with the header: a block is below the checkpoint's number of blocks, and those were all in
+                // this file once, so this is bounded by the written blocks.
                 let block = header.block as usize;
                 if block >= survey.versions.len() {
                     survey.versions.resize(block + 1, Vec::new());
@@ -456,8 +456,8 @@ fn judge(
                 let positions = found().map(|header| header.position);
                 let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
                 let redo_start = oldest.filter(|_| all).unwrap_or(complete.redo_start);
-                // With the versions that there are, the log before `redo_start` is of no use to
-                // anyone, and may have been freed: who goes on must not ask for it.
+                // With the present versions, the log before `redo_start` is not needed any more, and may have been
+                // freed: a successor must not ask for it.
                 match all && complete.number > 0 {
                     false => (complete, redo_start),
                     true => (
@@ -491,7 +491,7 @@ fn judge(
         .map(|version| version.map(|(_, slot)| slot))
         .collect();
     let ring = match beside_writer {
-        // A slot may have had two of the blocks, one after the other; no checkpointer goes on with them.
+        // A slot may have had two of the blocks, one after the other; no checkpointer continues with them.
         true => SlotMap::new(),
         false => SlotMap::resume(slots, report.slots),
     };

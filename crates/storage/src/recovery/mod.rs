@@ -1,9 +1,9 @@
-//! Recovery: the newest whole version of every backup block, then the log from the oldest of their
-//! positions to the log's end, then a copy for the checkpointer.
+//! Recovery: the newest whole version of every backup block, then the log from the oldest of their positions on. Then
+//! a copy is made for the checkpointer.
 //!
 //! It changes no byte of the log and the backup, so it may be killed at any instruction and repeated. It does make the
 //! backup, the log and the archive stable before it relies on them, names included (`stable`). Their writers may have
-//! been killed before doing so, or have failed to, and recovered data will be acknowledged, checkpointed and freed from
+//! been killed before doing so, or have failed to. Recovered data will be acknowledged, checkpointed and freed from
 //! the log (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
@@ -55,15 +55,15 @@ pub struct RecoveryOptions {
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
     pub dry_run: bool,
-    /// Of a dry run: others may write to the database meanwhile. The result is then a state that the database was in,
-    /// of whole transactions, after all that were durable when this began. The log ends for this reader at the first
-    /// group that is still being written. A damaged part may have been changed under it ([`LogReader::beside_writer`]):
-    /// rely on the result of a second recovery, too.
+    /// For a dry run: others may write to the database meanwhile. The result is then a past state of the database, of
+    /// whole transactions, after all that were durable when this began. The log ends for this reader at the first
+    /// group that is still being written. A damaged part may have been changed meanwhile
+    /// ([`LogReader::beside_writer`]): rely on the result of a second recovery, too.
     pub beside_writer: bool,
-    /// Large parts of the database may never have been touched: memory is to follow what was.
+    /// Large parts of the database may never have been touched: memory is to follow use.
     pub sparse: bool,
-    /// The end of the log, if this process has written it and recorded it in the manifest, as a host does that follows
-    /// and then takes over. The prepared space behind it, which may be two segments, is not read once more.
+    /// The end of the log, if this process has written it and recorded it in the manifest. A host that follows and
+    /// then takes over does so. The prepared space behind it, which may be two segments, is not read once more.
     pub known_end: Option<KnownEnd>,
 }
 
@@ -157,11 +157,11 @@ pub fn recover_until(
 /// Up to where a log is read.
 #[derive(Clone, Copy)]
 enum Until<'a> {
-    /// As far as there are whole groups.
+    /// As far as whole groups are found.
     Found,
     /// This far.
     Known(LogPosition),
-    /// As far as is said when this is asked, and at least as far as what was made from the log has it.
+    /// As far as this function returns, and at least as far as the backup and the archive have the log.
     Published(&'a dyn Fn() -> Result<Option<LogPosition>, RecoveryError>),
 }
 
@@ -346,7 +346,7 @@ fn open_log(
     }
 }
 
-/// The end of the log, if it is known. If the manifest says something else, the log may have been changed since.
+/// The end of the log, if it is known. If the manifest has another, the log may have been changed since.
 fn known_end(manifest: &Manifest, options: RecoveryOptions) -> Option<LogPosition> {
     let of_manifest = KnownEnd {
         position: manifest.log_end,
@@ -369,14 +369,14 @@ fn reached(
         .expect("the manifest's at least")
 }
 
-/// The first group that may not be durable. The backup and the archive are made from durable groups alone, the manifest
-/// records a durable end, and the bound of a log that is being written is published when everything before it is
+/// The first group that may not be durable. The backup and the archive are made from durable groups alone, and the
+/// manifest records a durable end. The bound of a log that is being written is published when everything before it is
 /// durable.
 fn durable_before(reached: LogPosition, bound: Option<LogPosition>) -> u64 {
     reached.group.max(bound.map_or(0, |bound| bound.group))
 }
 
-/// The log must reach as far as what was made from it, and as far as it did before.
+/// The log must reach as far as the backup and the archive made from it, and as far as it did before.
 fn check_end(
     disk: &dyn Disk,
     manifest: &Manifest,
@@ -408,7 +408,7 @@ fn check_end(
     }
 }
 
-/// Of the groups that mark a clean close nothing is missing, so transactions are compared.
+/// A missing group that marks a clean close is no loss, so transactions are compared.
 ///
 /// # Errors
 /// [`RecoveryError::LogCutShort`] if the log that ends here has fewer transactions than were recorded.

@@ -1,9 +1,9 @@
-//! The redo pass. It applies the log's groups to the pages, gives the archive its missing rows, and writes the part of
-//! the log again that is not proved durable (see [`super::stable`]).
+//! The redo pass. It applies the log's groups to the pages and gives the archive its missing rows. It writes the part
+//! of the log again that is not proved durable (see [`super::stable`]).
 //!
 //! The archive gets a group's rows only when the group is durable: a later group that is being read
 //! knew it so, or it was written again. For that, the rows of the few groups between are kept.
-//! (I2, for the archive: it must never have what the log may not have.)
+//! (I2, for the archive: it must never have rows that the log may lack.)
 
 use super::error::RecoveryError;
 use super::stable::write_tail_again;
@@ -55,7 +55,7 @@ pub(super) struct Totals {
 pub(super) struct Tail<'a> {
     pub disk: &'a Arc<dyn Disk>,
     pub layout: LogLayout,
-    /// The groups before this one are known durable by what was made from them.
+    /// The backup and the archive prove that the groups before this one are durable.
     pub durable_before: u64,
 }
 
@@ -107,7 +107,7 @@ impl Recorded {
             offset: self.layout.offset_in_segment(header.lsn),
             number: header.number,
             reason: format!(
-                "{MANIFEST_FILE} says that the log ended after it at LSN {}, with {} transactions, \
+                "{MANIFEST_FILE} records that the log ended after it at LSN {}, with {} transactions, \
                  in incarnation {}",
                 recorded.lsn, recorded.transactions, recorded.incarnation
             ),
@@ -139,8 +139,8 @@ impl Redo {
         self.pages_from = manifest.compacted.map_or(0, |compacted| compacted.group);
     }
 
-    /// Applies all groups. `archived`: the first group whose rows the archive lacks. `tail`: what is
-    /// not proved durable is written again; `None` changes nothing, and then there is no archiver.
+    /// Applies all groups. `archived`: the first group whose rows the archive lacks. `tail`: writes the log again that
+    /// is not proved durable; `None` changes nothing, and then there is no archiver.
     pub fn run(
         &mut self,
         store: &mut PageStore,

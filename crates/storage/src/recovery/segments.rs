@@ -1,10 +1,9 @@
 //! Checks that this log can have left the files in its directory: without a gap, and none of them foreign.
 //!
-//! Every segment that was ever written to begins with a group, which names its database and its LSN, or
-//! belongs to the spanning group that begins an earlier one. Segments are only ever renamed to later ones.
-//! So what a segment begins with is its own group; or an older one, if it is prepared and the log has not
-//! got there; or none. A group of another database, a later one, or an older one where the log has been is
-//! no leftover of anything.
+//! Every segment that was ever written to begins with a group, which names its database and its LSN. Or it belongs to
+//! the spanning group that begins an earlier one. Segments are only ever renamed to later ones. So a segment begins
+//! with its own group; or an older one, if it is prepared and the log has not got there; or none. A group of another
+//! database, a later one, or an older one where the log has been is no leftover.
 
 use crate::disk::{Access, AlignedBuffer, Create, Disk};
 use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
@@ -19,8 +18,7 @@ pub(super) fn is_to_be_made(disk: &dyn Disk, manifest: &Manifest) -> Result<bool
     Ok(manifest.is_log_fresh() && !segments_present(disk)?.contains(&segment))
 }
 
-/// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
-/// are lost.
+/// Segments are freed and used again oldest first: from `first` to the last, all exist, or some are lost.
 pub(super) fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
     let present = segments_present(disk)?;
     let last = present.last().copied().unwrap_or(first);

@@ -1,19 +1,18 @@
-//! Making stable what recovery is going to believe, before anything is built on it: names, and the
-//! log's tail. (The backup's newest slots and the archive's last chunks are made so by
-//! [`crate::checkpoint::BackupFile`] and [`crate::journal::archive`], in the same way.)
+//! Making data stable that recovery is going to believe, before anything is built on it: names, and the log's tail.
+//! (The backup's newest slots and the archive's last chunks are made so by [`crate::checkpoint::BackupFile`] and
+//! [`crate::journal::archive`], in the same way.)
 //!
-//! Its writer may have been killed before the sync. Or the sync failed: then the system still shows
-//! data that it could not write, takes it for clean, and does nothing for it at the next sync. So what
-//! nothing later proves durable is *written* again:
+//! Its writer may have been killed before the sync. Or the sync failed: then the system still shows data that it could
+//! not write, takes it for clean, and does nothing for it at the next sync. So data that nothing later proves durable
+//! is *written* again:
 //! - of the log, the groups that no later group, backup slot or archived chunk knew durable, and the
 //!   block at the log's end: the absence of a group may also be only in the system's cache;
 //! - of each stripe's backup, the slot that was written last: a slot is only written when the one
 //!   before is durable;
 //! - of the archive, the chunks that no later one knew durable.
 //!
-//! The present bytes are written again. So whatever of it was stable stays so while it is written, and
-//! all of this may be killed anywhere and repeated. It costs a few small writes: what was in flight at
-//! the end, and a block of each stripe.
+//! The present bytes are written again. So the stable part stays so while it is written, and all of this may be killed
+//! anywhere and repeated. It costs a few small writes: the groups in flight at the end, and a block of each stripe.
 
 use crate::checkpoint::BACKUP_DIRECTORY;
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError};

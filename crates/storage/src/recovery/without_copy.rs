@@ -1,7 +1,6 @@
-//! Recovery of a database whose checkpoints are left to those who follow its log (configuration C): from a backup that
-//! is there from before, and the log. It makes no DB' and no checkpointers, and leaves the journal's archive to the
-//! followers. If the log does not reach back so far, the directory is made anew from the store first
-//! ([`lacking`](crate::engine)).
+//! Recovery of a database whose checkpoints are left to followers of its log (configuration C): from an older backup
+//! and the log. It makes no DB' and no checkpointers, and leaves the journal's archive to the followers. If the log
+//! does not reach back so far, the directory is made anew from the store first ([`lacking`](crate::engine)).
 //!
 //! Invariants: as in [`super`].
 //!

@@ -1,15 +1,15 @@
-//! Reading ahead: of a log that is long, many entries are asked for at once, since each request takes the time of a round.
+//! Reading ahead: many entries of a long log are requested at once, since each request takes the time of a round.
 //!
 //! Entries read ahead are final, so they are as good as entries read in their turn. A reader whose answers came late
-//! would have the same, and it makes the same checks of them. That there is *no* entry is never taken from here, nor is
-//! an error: then the reader asks itself.
+//! would have the same, and it makes the same checks of them. The *absence* of an entry is never taken from here, nor
+//! is an error: then the reader asks itself.
 //!
-//! Invariant: I10 (what is kept has a bound, [`AHEAD_BYTES`], or is one entry).
+//! Invariant: I10 (the kept entries have a bound, [`AHEAD_BYTES`], or are one).
 
 use super::store::{LIST_MOST, Listed, RemoteStore};
 use std::collections::VecDeque;
 
-/// So many entries in a row are read one by one: who follows a log that grows reads no list.
+/// So many entries in a row are read one by one: a follower of a growing log reads no list.
 const ONE_BY_ONE: u32 = 4;
 
 /// The most entries that are read at once.

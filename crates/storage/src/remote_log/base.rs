@@ -33,7 +33,7 @@ const HEAD_BYTES_MAX: usize = 16 << 20;
 pub struct BaseName {
     /// The number of the first entry that is not in it.
     pub next_entry: u64,
-    /// A random number of who put it there.
+    /// A random number of its writer.
     pub by: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The boundary: where a log begins, since what is before may be deleted.
+//! The boundary: the beginning of a log, whose earlier entries may be deleted.
 //!
 //! One object, exchanged by compare-and-swap. It carries the whole position, so that an entry before it is
 //! distinguished from one that was created there later. It also has a counter and its writer, so that two states never
@@ -27,7 +27,7 @@ pub struct Boundary {
     pub counter: u64,
     /// Entries before it may be deleted.
     pub position: EntryPosition,
-    /// A random number of who wrote it.
+    /// A random number of its writer.
     pub by: u64,
 }
 
@@ -35,13 +35,13 @@ pub struct Boundary {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundaryError {
-    /// Of another length, or it begins otherwise, or its checksum is another one.
+    /// The length, the beginning or the checksum is wrong.
     #[error("its {found} bytes are no boundary: length, beginning or checksum are wrong")]
     Bytes {
         /// Its bytes.
         found: usize,
     },
-    /// Of another version.
+    /// The version is another.
     #[error("it has version {found}, this program knows {BOUNDARY_VERSION}; use a newer program")]
     Version {
         /// Its version.
@@ -58,7 +58,7 @@ pub enum BoundaryError {
 }
 
 impl Boundary {
-    /// Of a log from which nothing was deleted.
+    /// The boundary of a log from which nothing was deleted.
     pub fn none(identity: u64) -> Boundary {
         Boundary {
             identity,

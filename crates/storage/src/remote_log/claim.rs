@@ -1,7 +1,7 @@
 //! Taking a log over: reading it to its end, then a fence of a new epoch there.
 //!
 //! ```text
-//!   read n ─▶ entry ─▶ (to who applies it) ─▶ read n + 1 ...
+//!   read n ─▶ entry ─▶ (to its consumer) ─▶ read n + 1 ...
 //!      └─▶ nothing, and the boundary is not beyond n: the end
 //!            └─▶ list from n on: something after n? then n is read once more, and if it is missing again, it was deleted
 //!                  └─▶ create the fence at n ─▶ conflict, no answer ─▶ read n: another's entry ─▶ as above
@@ -10,7 +10,7 @@
 //!                              └─▶ the owner
 //! ```
 //!
-//! The claimant has then read whatever was acknowledged before its fence, and nothing is acknowledged by others behind
+//! The claimant has then read everything that was acknowledged before its fence, and others acknowledge nothing behind
 //! it. If it dies in between, its fence stops the owner before, and another process has to claim again.
 
 use super::RemoteLogError;
@@ -41,7 +41,7 @@ pub struct Claim {
     state: State,
     /// A number at which nothing was found, and one after it at which there is something.
     missing: Option<(u64, u64)>,
-    /// Of the boundary behind the fence; the reader has its own.
+    /// The doubts about the boundary behind the fence; the reader has its own.
     doubts: Doubts,
 }
 
@@ -111,7 +111,7 @@ impl Claim {
         }
         let after = listed.iter().find(|listed| listed.number > number);
         self.state = match after {
-            // Entries have come, or this one is missing: what is there for good was there before the list.
+            // Entries have come, or this one is missing: a lasting entry was there before the list.
             Some(found) => {
                 self.missing = Some((number, found.number));
                 State::Reading
@@ -208,7 +208,7 @@ impl Machine for Claim {
                     return self.owner().map(Some);
                 }
             }
-            // The list showed the end, did it not? Then who is there came later, and is behind.
+            // The planted error: the list shows the end, so a present entry came later, and is behind.
             (State::Putting(_), Answer::Appended(_)) if planted::is(Planted::ListIsEnd) => {
                 let at = self.reader.position();
                 let next = at.next + 1;

@@ -1,18 +1,18 @@
-//! A log in a store as the copy of one that is written here: either without it nothing is durable ([`RemoteCopy`]), or it
-//! follows what is durable here ([`StoreCopy::carry`]).
+//! A log in a store as the copy of one that is written here. Either nothing is durable without it ([`RemoteCopy`]), or
+//! it follows the durable log here ([`StoreCopy::carry`]).
 //!
-//! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the store
-//! takes one after the other, and they grow with the load, up to what a follower's log takes ([`entry_bytes`]).
+//! All groups that wait become one entry, or few if they are too large for one. So there are as many entries as the
+//! store takes one after the other. They grow with the load, up to the limit of a follower's log ([`entry_bytes`]).
 //!
 //! A store that gives no answer is asked for as long as the database is open ([`Closing`]): transactions wait meanwhile, and
-//! go on when it answers. Only another owner, or what contradicts the log here, closes it.
+//! go on when it answers. Only another owner, or a contradiction to the log here, closes it.
 //!
 //! The log here is kept from the place on that the directory knows to be in the store ([`Known`]). That is recorded now
 //! and then ([`record_bytes`]), and when the log is full (`remote_log::record`).
 //!
-//! Bound (I10): a group that is larger than the store's entries closes the log; who opens one with a copy limits
-//! transactions to less. If the copy follows, the log here has to hold everything that the store has not yet taken:
-//! when it is full, transactions wait.
+//! Bound (I10): a group that is larger than the store's entries closes the log; a program that opens one with a copy
+//! limits transactions to less. If the copy follows, the log here has to hold everything that the store has not yet
+//! taken: when it is full, transactions wait.
 
 use super::RemoteLogError;
 use super::entry::EntryBuilder;
@@ -122,7 +122,7 @@ pub struct StoreCopy {
 }
 
 impl StoreCopy {
-    /// Goes on from what is known; the log here reaches back to that.
+    /// Continues from the known place; the log here reaches back to that.
     pub fn new(
         writer: RemoteWriter,
         known: Known,
@@ -155,7 +155,7 @@ impl StoreCopy {
         &self.known
     }
 
-    /// This log is the one of which the store is a copy: when it is full, what the store has is written down.
+    /// Makes this the copy of a log: when that is full, the store's place is recorded.
     pub fn serve(&self, log: &Arc<LogWriter>) {
         self.record.serve(log);
     }
@@ -173,7 +173,7 @@ impl StoreCopy {
         self.record.write_all();
     }
 
-    /// Puts into the store what is durable here, until that is closed and all of it is there. The body of a thread.
+    /// Puts the durable log here into the store, until that is closed and all of it is there. The body of a thread.
     ///
     /// # Errors
     /// Another host has the log; it is damaged here; it is closed, and the store gives no answer.
@@ -280,10 +280,10 @@ impl RemoteCopy for StoreCopy {
     }
 }
 
-/// Tells the thread that puts the log into the store that the database is being closed.
+/// Signals to the thread that puts the log into the store that the database is being closed.
 #[derive(Debug, Default)]
 pub struct Closing {
-    /// Since when what the store does not answer is waited for no longer than its patience.
+    /// The time since when requests without an answer are waited for no longer than the patience.
     ending: Mutex<Option<Instant>>,
     is_closed: AtomicBool,
     thread: OnceLock<Thread>,
@@ -318,7 +318,7 @@ impl Closing {
         ending.is_none_or(|since| since.elapsed() < *time_limit)
     }
 
-    /// The database is about to be closed: what the store does not answer is given up soon.
+    /// The database is about to be closed: requests without an answer are given up soon.
     pub fn end(&self) {
         self.ending.lock().get_or_insert_with(Instant::now);
         self.thread.get().iter().for_each(|thread| thread.unpark());

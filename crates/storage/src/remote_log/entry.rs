@@ -25,7 +25,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"SdxE");
 const FENCE: u32 = 0;
 const GROUPS: u32 = 1;
 
-/// An entry's head, of which lengths and checksums are those of what follows it.
+/// An entry's head, with the lengths and checksums of the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryHead {
     /// The database's identity, from its manifest.
@@ -38,7 +38,8 @@ pub struct EntryHead {
     pub writer: u64,
     /// [`EntryHead::checksum`] of the entry before; 0 of the first one.
     pub checksum_before: u32,
-    /// When it was made, in microseconds since 1970, UTC, by its writer's clock; never before the entry before it.
+    /// The time of its creation, in microseconds since 1970, UTC, by its writer's clock; never before the entry before
+    /// it.
     pub time: u64,
     /// Bytes of groups; 0 of a fence.
     pub payload_bytes: u64,
@@ -80,14 +81,14 @@ pub enum EntryError {
     #[error("it does not begin as an entry does, with SdxE")]
     Magic,
     /// The head's checksum is another one.
-    #[error("its head's checksum is {found:08x}, it says {expected:08x}")]
+    #[error("its head's checksum is {found:08x}, it records {expected:08x}")]
     Head {
         /// The checksum in it.
         expected: u32,
         /// The checksum of its bytes.
         found: u32,
     },
-    /// Of another version.
+    /// The version is another.
     #[error("it has version {found}, this program knows {ENTRY_VERSION}; use a newer program")]
     Version {
         /// Its version.
@@ -101,8 +102,8 @@ pub enum EntryError {
         /// Its value.
         found: u64,
     },
-    /// Of another length than it says.
-    #[error("it has {found} bytes behind its head, and says {expected}")]
+    /// The length differs from the recorded one.
+    #[error("it has {found} bytes behind its head, and records {expected}")]
     Length {
         /// The length in it.
         expected: u64,
@@ -110,7 +111,7 @@ pub enum EntryError {
         found: u64,
     },
     /// The groups' checksum is another one.
-    #[error("its groups' checksum is {found:08x}, it says {expected:08x}")]
+    #[error("its groups' checksum is {found:08x}, it records {expected:08x}")]
     Payload {
         /// The checksum in it.
         expected: u32,
@@ -166,7 +167,7 @@ impl Entry {
         &self.head
     }
 
-    /// Head and groups: what the store keeps.
+    /// Head and groups: the bytes in the store.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -369,7 +370,7 @@ mod tests {
             prop_assert!(Entry::decode(longer).is_err());
         }
 
-        /// With a right checksum over anything: what is read is what an encoder makes.
+        /// With a right checksum over any bytes: a decoded entry is one that an encoder makes.
         #[test]
         fn what_is_decoded_is_encoded_the_same(mut bytes in proptest::collection::vec(any::<u8>(), 72..88), plausible: bool) {
             bytes[..4].copy_from_slice(b"SdxE");

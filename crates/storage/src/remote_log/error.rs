@@ -5,14 +5,15 @@ use super::entry::EntryError;
 use super::position::Epoch;
 use super::store::StoreError;
 
-/// Why a log in a store cannot be read, claimed, appended to or trimmed.
+/// The reason why a log in a store cannot be read, claimed, appended to or trimmed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteLogError {
-    /// Another owner has the log; what was not acknowledged until here did not happen (I12).
+    /// Another owner has the log; unacknowledged transactions did not happen (I12).
     #[error(
-        "entry {number} of the log is another owner's, of epoch {epoch}: this one was superseded, and nothing more that \
-         it does is durable; what it had not acknowledged did not happen. It can come back and follow"
+        "entry {number} of the log is another owner's, of epoch {epoch}: this owner was superseded, so nothing \
+         that it appends is durable any more, and its unacknowledged transactions did not happen. It can come \
+         back and follow"
     )]
     Fenced {
         /// The number of its next entry.
@@ -22,8 +23,8 @@ pub enum RemoteLogError {
     },
     /// An entry's fate is not known, so nothing may follow it (I7).
     #[error(
-        "whether entry {number} is in the log is not known: {reason}; nothing more is appended. Open it again: it is \
-         claimed anew, and what is in it is found"
+        "it is unknown whether entry {number} is in the log: {reason}; nothing more is appended. Open it again: \
+         the log is claimed anew, and its entries are found"
     )]
     Unknown {
         /// The entry.
@@ -75,14 +76,14 @@ pub enum RemoteLogError {
         /// The fault.
         reason: &'static str,
     },
-    /// An entry is whole, and what is in it are no commit groups.
+    /// An entry is whole, and its content is no commit groups.
     #[error(
         "entry {number} of the log holds no commit groups from byte {offset} on: it was not written by a database"
     )]
     Groups {
         /// The number.
         number: u64,
-        /// Of its payload.
+        /// The offset in its payload.
         offset: usize,
     },
     /// A base is damaged.
@@ -104,16 +105,16 @@ pub enum RemoteLogError {
         "entry {number} of the log is missing, and entry {found} is there: the store lost it, or something else deleted it. \
          What follows it cannot be used; restore it in the store. If the directory of the host that served has all of it, \
          `sardonyx backup DIRECTORY NEW` makes a database of its own of that, which can be served with another place; \
-         `sardonyx store clone PLACE NEW --at-entry {}` makes a copy of what was before",
+         `sardonyx store clone PLACE NEW --at-entry {}` makes a copy of the state before",
         number - 1
     )]
     Hole {
         /// The missing number.
         number: u64,
-        /// The first one after it that is there.
+        /// The first existing one after it.
         found: u64,
     },
-    /// The entry before the place from which a directory goes on is missing, or another one is there.
+    /// The entry before the place from which a directory continues is missing, or is another one.
     #[error(
         "entry {number} of the log is missing, or another one is there; this directory recorded that the store had it: the \
          store was restored to an older state, or lost entries. Nothing is changed. Restore it in the store; or make a \

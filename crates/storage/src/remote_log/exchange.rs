@@ -1,8 +1,8 @@
 //! A machine's requests to a store, and the answers, as values; one request at a time.
 //!
 //! A request has a ticket, and an answer names it. After [`Answer::Unclear`] a machine continues with another ticket.
-//! So an answer that comes later, or twice, is not taken for that of another request of this machine (a claim and the
-//! owner that it becomes are one). An unanswered request may still be done, at any time: machines allow for that, not
+//! So an answer that comes later, or twice, is not taken for that of another request of this machine. (A claim and the
+//! owner that it becomes are one.) An unanswered request may still be done, at any time: machines allow for that, not
 //! for late answers.
 
 use super::RemoteLogError;

@@ -1,4 +1,4 @@
-//! A store's progress with the log of a database that is open here, for those who ask: statistics, and a database whose
+//! A store's progress with the log of a database that is open here: for statistics, and for a database whose
 //! checkpoints are left to followers.
 
 use crate::log::LogPosition;
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct InStore(Mutex<InStoreState>);
 
-/// The progress as it is known.
+/// The known progress.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InStoreState {
@@ -44,12 +44,12 @@ impl InStore {
         }))
     }
 
-    /// The progress as it is known now.
+    /// The progress known now.
     pub fn state(&self) -> InStoreState {
         self.0.lock().clone()
     }
 
-    /// It has what is before here, too, which took so long.
+    /// The store has the log before here, too, which took so long.
     pub(super) fn has(&self, end: LogPosition, time: Duration) {
         let mut state = self.0.lock();
         state.end = end;

@@ -1,9 +1,9 @@
-//! A directory's knowledge of a log in a store. The file `STORE` says that up to a place in the store's log everything
-//! is in the log here, up to a place there.
+//! A directory's knowledge of a log in a store. The file `STORE` records a place in the store's log and one in the log
+//! here: everything before the one is before the other.
 //!
-//! It may lag behind: what follows is compared, group by group, when the directory is opened. So it is written now and
-//! then, and the log here is kept from this place on. A process that opens the file's directory without the store would
-//! free that log. So a directory with it is opened with its store, or not at all.
+//! It may lag behind: the log behind the place is compared, group by group, when the directory is opened. So it is
+//! written now and then, and the log here is kept from this place on. A process that opens the file's directory
+//! without the store would free that log. So a directory with it is opened with its store, or not at all.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -30,7 +30,7 @@ pub struct Known {
     pub log: LogPosition,
 }
 
-/// Why the file says nothing.
+/// The reason why the file is invalid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KnownError {
@@ -49,7 +49,7 @@ impl From<Misread> for KnownError {
 }
 
 impl Known {
-    /// Of a database's beginning.
+    /// The place of a database's beginning.
     pub fn start(identity: u64) -> Known {
         Known {
             identity,
@@ -85,7 +85,7 @@ impl Known {
         )
     }
 
-    /// Takes what [`Known::lines`] writes.
+    /// Reads the lines of [`Known::lines`].
     pub(crate) fn take(lines: &mut Lines<'_>) -> Result<Known, Misread> {
         let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
         let number = |text: &str| text.parse::<u64>().ok();
@@ -137,7 +137,7 @@ impl Known {
     /// Replaces the file, durably.
     ///
     /// # Errors
-    /// The disk's; the file before is there, or this one.
+    /// The disk's; then the former file is there, or this one.
     pub fn write(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         lines::replace(disk, STORE_FILE, NEW_FILE, &self.encode())
     }

@@ -18,8 +18,8 @@ pub struct ListedObject {
     pub bytes: u64,
 }
 
-/// A store's objects beside its log. Calls block, and may come from several threads. A failure says nothing of whether a
-/// request was done.
+/// A store's objects beside its log. Calls block, and may come from several threads. After a failure the request may
+/// be done or not.
 pub trait RemoteObjects: Send + Sync {
     /// Creates an object, if there is none of this name. It is durable before this returns.
     ///
@@ -39,14 +39,14 @@ pub trait RemoteObjects: Send + Sync {
     /// As [`RemoteObjects::create_object`].
     fn list_objects(&self, folder: &str) -> Result<Vec<ListedObject>, StoreError>;
 
-    /// Deletes objects; those that are not there are none the less deleted.
+    /// Deletes objects; absent ones count as deleted.
     ///
     /// # Errors
     /// As [`RemoteObjects::create_object`]; some are deleted.
     fn remove_objects(&self, names: &[String]) -> Result<(), StoreError>;
 }
 
-/// A store with a log and what belongs to it.
+/// A store with a log and the objects that belong to it.
 pub trait RemotePlace: RemoteStore + RemoteObjects {}
 
 impl<T: RemoteStore + RemoteObjects> RemotePlace for T {}

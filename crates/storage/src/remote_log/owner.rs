@@ -1,4 +1,5 @@
-//! Appending: one entry at a time, and each is read back before anything is believed of it that the store did not say.
+//! Appending: one entry at a time, and each is read back before anything is believed of it that the store did not
+//! answer.
 //!
 //! ```text
 //!   create n ─▶ Ok: durable, n + 1 is next
@@ -12,11 +13,11 @@
 //! An owner's next number is empty, or has its own entry, or its successor's fence, which is never deleted. (Its own
 //! may even be deleted meanwhile, and is then created again below the boundary, where no reader takes it for log. It
 //! was in the log all the same, and its successor has read it. Or the fence of a claim that failed is there before. So
-//! only the boundary says that an entry never was in the log.)
+//! only the boundary proves that an entry never was in the log.)
 //!
 //! An answer that is damaged is read again a few times before that is believed.
 //!
-//! The same entry is created again as often as it is answered for. The machine's driver decides when that is enough
+//! The same entry is created again after every missing answer. The machine's driver decides when that is enough
 //! ([`Owner::give_up`]): then its fate is unknown, and nothing follows (I7).
 
 use super::RemoteLogError;
@@ -34,7 +35,7 @@ pub struct Owner {
     at: EntryPosition,
     ticket: Ticket,
     state: State,
-    /// Why nothing is appended any more.
+    /// The reason why nothing is appended any more.
     ended: Option<RemoteLogError>,
     doubts: Doubts,
 }
@@ -49,7 +50,7 @@ enum State {
 }
 
 impl Owner {
-    /// Of the epoch of this place, behind its fence. Its tickets go on where those of its claim end.
+    /// The owner of the epoch of this place, behind its fence. Its tickets continue those of its claim.
     pub(super) fn new(identity: u64, at: EntryPosition, ticket: Ticket) -> Self {
         Owner {
             identity,
@@ -71,7 +72,7 @@ impl Owner {
         !matches!(self.state, State::Idle)
     }
 
-    /// Why nothing is appended any more, if so.
+    /// The reason why nothing is appended any more, if so.
     pub fn ended(&self) -> Option<&RemoteLogError> {
         self.ended.as_ref()
     }
@@ -159,7 +160,7 @@ impl Owner {
 impl Machine for Owner {
     type Outcome = EntryPosition;
 
-    /// Of use while [`Owner::is_appending`].
+    /// For use while [`Owner::is_appending`].
     fn request(&self) -> (Ticket, Request<'_>) {
         let request = match &self.state {
             State::Putting(entry) => Request::Append {

@@ -1,5 +1,5 @@
-//! Errors that the tests plant: each leaves out one rule of the log, and the exploration must find that. In what is built
-//! without tests nothing is ever planted.
+//! Errors that the tests plant: each leaves out one rule of the log, and the exploration must find that. A build
+//! without tests plants none.
 
 sardonyx_base::planted_errors! {
     /// A process that finds the end owns the log, without a fence.

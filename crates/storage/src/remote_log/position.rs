@@ -26,7 +26,7 @@ pub struct EntryPosition {
     pub writer: u64,
     /// The checksum of the entry before.
     pub checksum: u32,
-    /// When the entry before was made ([`super::entry::EntryHead::time`]).
+    /// The creation time of the entry before ([`super::entry::EntryHead::time`]).
     pub time: u64,
 }
 

@@ -2,15 +2,15 @@
 //! its host raises ([`sardonyx_base::lease`]). Without I/O and clock.
 //!
 //! ```text
-//!   look ─▶ somebody's count goes on: follow
-//!     └─▶ nobody's; released; the own one, left by a process before; or the count stands still for the record's wait
+//!   look ─▶ another host's count goes on: follow
+//!     └─▶ no host's; released; the own one, left by a process before; or the count rests for the record's wait
 //!           └─▶ replace the record by the own one ─▶ done: a term begins ─▶ raise the count ─▶ ... ─▶ release
 //!                 └─▶ conflict, no answer: look again
 //! ```
 //!
-//! The record says who *should* serve, so that hosts do not take the log from each other in turn. Acknowledgements do
-//! not depend on it: the log's fence alone decides them (I12), with any clocks and any writers here. Only who reads
-//! without writing relies on the lease.
+//! The record names the host that *should* serve, so that hosts do not take the log from each other in turn.
+//! Acknowledgements do not depend on it: the log's fence alone decides them (I12), with any clocks and any writers
+//! here. Only readers that do not write rely on the lease.
 //!
 //! A lease that has run out, since the store was away, begins anew if the record can still be replaced. Then no other
 //! host has taken the host for failed meanwhile, and each that watches begins to count again. [`sardonyx_base::lease`]
@@ -149,7 +149,7 @@ impl Primary {
     }
 }
 
-/// A record that is to replace what was read.
+/// A record that is to replace the one read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replacement {
     /// The content read.
@@ -266,7 +266,7 @@ pub enum Duty {
 }
 
 impl Term {
-    /// Of this record, which was written after this moment.
+    /// The term of this record, which was written after this moment.
     pub fn new(record: Primary, began: Instant) -> Self {
         Term {
             lease: Lease::new(record.wait, began),
@@ -313,8 +313,7 @@ impl Term {
         }))
     }
 
-    /// The register was read beside its renewal: whether another host is wanted, or has it. A state that is old says
-    /// nothing new.
+    /// The register was read beside its renewal: another host may be wanted, or have it. An old state has no news.
     ///
     /// # Errors
     /// As [`Term::found`].
@@ -327,7 +326,7 @@ impl Term {
         self.lease.renewed(asked);
     }
 
-    /// Ends it: this host cannot find out who has the record.
+    /// Ends it: this host cannot find out which host has the record.
     pub fn give_up(&mut self) {
         self.is_over = true;
     }
@@ -342,8 +341,8 @@ impl Term {
         self.wanted.as_deref()
     }
 
-    /// The record that says that this term has ended, for what [`Term::found`] said. `to_others`: this host serves again
-    /// only if no other one comes.
+    /// The record that ends this term, for the result of [`Term::found`]. `to_others`: this host serves again only if
+    /// no other one comes.
     pub fn release(replacement: Replacement, to_others: bool) -> Replacement {
         let record = replacement.record;
         let any_other = || ANY_OTHER.to_string();

@@ -1,11 +1,11 @@
 //! Following the log: one entry after the other, each checked against the one before.
 //!
-//! Nothing under a number means the end, or that the entry was deleted: the boundary, read afterwards, says which. So
-//! does it of an entry that does not follow: below the boundary there may be what was created there too late. A fence
-//! is believed only then, since a claim that fails leaves one, whole and fitting ([`super`], rule 4). Groups need no
-//! such look: a writer creates them behind what it knows to be in the log, so what fits is what was there before.
+//! An absent number is the end, or its entry was deleted: the boundary, read afterwards, decides. It also decides for
+//! an entry that does not follow: below the boundary an entry may be there that was created too late. A fence is
+//! believed only then, since a claim that fails leaves one, whole and fitting ([`super`], rule 4). Groups need no such
+//! check: a writer creates them behind entries that it knows to be in the log, so a fitting one was there before.
 //!
-//! An answer that is damaged is asked for again a few times: a store that is whole may give one.
+//! A damaged answer is requested again a few times: a sound store may give one.
 
 use super::RemoteLogError;
 use super::boundary::Boundary;
@@ -20,7 +20,7 @@ use super::store::{Register, StoredRegister};
 pub enum Read {
     /// The next entry. The reader is behind it now.
     Entry(Entry),
-    /// There is none yet.
+    /// There is no entry yet.
     End,
 }
 
@@ -38,7 +38,7 @@ pub struct Reader {
 enum State {
     /// Reads the next entry.
     Entry,
-    /// This was found, and the boundary is read, which says what it means.
+    /// This was found, and the boundary is read, which decides its meaning.
     Boundary(Found),
 }
 

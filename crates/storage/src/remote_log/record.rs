@@ -2,10 +2,10 @@
 //! written now and then ([`record_bytes`](super::copy::record_bytes)), and when the log is full and the store has more
 //! of it than is recorded.
 //!
-//! Only what is stable here is recorded, and the log is kept from there on. A record that fails is tried again when the
-//! next one is due, or room is wanted.
+//! Only the log that is stable here is recorded, and the log is kept from there on. A record that fails is tried again
+//! when the next one is due, or room is wanted.
 //!
-//! Invariants: I2 (nothing is recorded that a power cut may take), I6 (the log is freed only up to what is recorded).
+//! Invariants: I2 (no log is recorded that a power cut may take), I6 (the log is freed only up to the record).
 
 use super::known::Known;
 use crate::checkpoint::{CheckpointStage, RecordsStore};
@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct Record {
     disk: Arc<dyn Disk>,
     stage: Arc<CheckpointStage>,
-    /// Says what is stable here, once the log is open.
+    /// The stable log here, once it is open.
     log: OnceLock<Arc<LogWriter>>,
     /// So much log goes to the store between two records.
     bytes_between: u64,
@@ -87,7 +87,7 @@ impl Record {
         self.stage.store_has(known.log, state.recorded);
     }
 
-    /// The groups below this number are stable here: writes down what is due of them.
+    /// The groups below this number are stable here: records the due part of them.
     pub fn write_below(&self, below: u64) {
         let mut state = self.state.lock();
         if state.due.is_some_and(|due| due.log.group <= below) {
@@ -102,7 +102,7 @@ impl Record {
         self.write(&mut state);
     }
 
-    /// Writes down what is due. If that fails the log is kept from where it was recorded before.
+    /// Records the due part. If that fails the log is kept from the former record on.
     fn write(&self, state: &mut State) {
         let Some(known) = state.due else { return };
         match known.write(&*self.disk) {

@@ -41,7 +41,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// A store that gives no answer for so long is said to be away: when the pauses between requests are the longest.
+    /// A store that gives no answer for so long counts as away: when the pauses between requests are the longest.
     pub(crate) fn away_after(&self) -> Duration {
         self.pause_most.min(self.time_limit)
     }
@@ -171,7 +171,7 @@ pub(crate) fn check_entry_before(
             Some(Err(source)) => RemoteLogError::Entry { number, source },
             Some(Ok(_)) | None => RemoteLogError::Lost { number },
         };
-        // Asked afterwards: what is before the boundary may be deleted at any moment.
+        // Requested afterwards: entries before the boundary may be deleted at any moment.
         let first = ask_boundary(store, identity, patience)?.next;
         return match first > number {
             true => Ok(()),
@@ -219,7 +219,7 @@ impl Follower {
         let found = self.ahead.take(&*self.store, self.position().next);
         let read = match found.and_then(|bytes| self.reader.found(Some(bytes))) {
             Some(read) => read,
-            // Also where what was found asks for the boundary.
+            // Also if the finding requires the boundary.
             None => drive(&mut self.reader, &*self.store, &self.patience)?,
         };
         match read {
@@ -231,8 +231,8 @@ impl Follower {
         }
     }
 
-    /// The same, for who looks again and again: after some looks in a row that find nothing the list is asked, too.
-    ///
+    /// The same, for a caller that looks again and again: after some looks in a row that find nothing the list is
+    /// requested, too.
     /// # Errors
     /// As [`Follower::check_end`].
     pub fn look(&mut self) -> Result<Option<Entry>, RemoteLogError> {
@@ -256,7 +256,7 @@ impl Follower {
     pub fn check_end(&mut self) -> Result<Option<Entry>, RemoteLogError> {
         let number = self.position().next;
         let listed = ask(&self.patience, || self.store.list(number))?;
-        // Found before it is read once more: what is there for good was there before the list.
+        // Found before it is read once more: a lasting entry was there before the list.
         let after = listed.iter().find(|listed| listed.number > number);
         let found = after.map(|listed| listed.number);
         match (self.next_entry()?, found) {
@@ -308,7 +308,7 @@ impl RemoteWriter {
         }
     }
 
-    /// Appends an entry. It is durable when this returns, and whatever is in it may be acknowledged.
+    /// Appends an entry. It is durable when this returns, and its transactions may be acknowledged.
     ///
     /// # Errors
     /// [`RemoteLogError::TooLarge`] and [`RemoteLogError::Empty`] change nothing. After all others nothing is appended
@@ -374,13 +374,13 @@ impl RemoteWriter {
         self.owner.position()
     }
 
-    /// Why nothing is appended any more, if so.
+    /// The reason why nothing is appended any more, if so.
     pub fn ended(&self) -> Option<&RemoteLogError> {
         self.owner.ended()
     }
 }
 
-/// Deletes what is before this place of this database's log. They must not be needed any more, neither by a kept
+/// Deletes the part of this database's log before this place. It must not be needed any more, neither by a kept
 /// checkpoint nor by a follower.
 ///
 /// # Errors

@@ -2,19 +2,19 @@
 //!
 //! Numbers name entries, and beside them are a few registers. The requirements of a store, which its user probes:
 //! - a number's bytes never change; of several that create under one number one succeeds;
-//! - a read gives what was created before it, and a swap of a register compares and changes at once;
-//! - a list may be old: lack what was created, show what was deleted. It never shows what never was.
+//! - a read returns every entry created before it, and a swap of a register compares and changes at once;
+//! - a list may be old: lack created entries, show deleted ones. It never shows an entry that never was.
 //!
-//! A failure says nothing of whether a request was done, is done later, or twice. No implementation repeats one.
+//! After a failure a request may be done, be done later, or twice. No implementation repeats one.
 
 use std::fmt::Debug;
 
 /// The result of creating an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Appended {
-    /// It is there, as stable as the store makes anything.
+    /// It was created, as stable as the store makes anything.
     Ok,
-    /// Something else is there: another's, or the same, by a request that was done twice.
+    /// Another entry is there: another's, or the same, by a request that was done twice.
     Conflict,
 }
 
@@ -30,7 +30,7 @@ pub enum Register {
 }
 
 impl Register {
-    /// Its name in a store, and in what is said of it.
+    /// Its name in a store, and in texts.
     pub fn name(self) -> &'static str {
         match self {
             Register::Boundary => "boundary",
@@ -43,7 +43,7 @@ impl Register {
 /// The result of exchanging a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swapped {
-    /// It is there.
+    /// It was replaced.
     Ok,
     /// The register is not in the expected state.
     Conflict,
@@ -71,11 +71,11 @@ pub struct StoredRegister {
     pub version: RegisterVersion,
 }
 
-/// Why a store gave no answer that could be used. The request may be done, be done later, or not.
+/// The reason why a store gave no usable answer. The request may be done, be done later, or not.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No answer, or one that says to try again: time ran out, a connection broke, the store has too much to do.
+    /// No answer, or one that asks to try again: time ran out, a connection broke, the store is overloaded.
     #[error("{place} gave no answer to {what}: {reason}; it is asked again")]
     Unclear {
         /// The request.
@@ -97,7 +97,8 @@ pub enum StoreError {
     },
     /// It refuses, and will again.
     #[error(
-        "{place} refuses {what}: {reason}; look whether the bucket, stream or directory is there, at the rights, and whether there is space"
+        "{place} refuses {what}: {reason}; check that the bucket, stream or directory exists, its rights, and its \
+         free space"
     )]
     Refused {
         /// The request.
@@ -107,7 +108,7 @@ pub enum StoreError {
         /// The store's answer.
         reason: String,
     },
-    /// It does not do what a log needs.
+    /// It does not meet a requirement of a log.
     #[error("{place} cannot keep a log: {reason}; use a store with conditional writes")]
     Unsuitable {
         /// The log's intended place.
@@ -126,11 +127,11 @@ pub enum StoreError {
     /// The content cannot be decrypted.
     #[error("{what} of {place} cannot be decrypted: {reason}")]
     Encryption {
-        /// Of what.
+        /// The object of the request.
         what: String,
         /// The log's place.
         place: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The log's intended place cannot be parsed.
@@ -170,11 +171,11 @@ pub trait RemoteStore: Send + Sync + Debug {
         numbers.iter().map(|number| self.read(*number)).collect()
     }
 
-    /// Entries from this number on, by growing number; at most [`LIST_MOST`]. Empty: there are none, or the list is old.
+    /// Entries from this number on, by growing number; at most [`LIST_MOST`]. Empty: there are no more, or the list is
+    /// old.
     fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError>;
 
-    /// Deletes entries, at most [`LIST_MOST`]; those that are not there are none the less deleted. After an error some
-    /// are.
+    /// Deletes entries, at most [`LIST_MOST`]; absent ones count as deleted. After an error some are.
     fn remove(&self, numbers: &[u64]) -> Result<(), StoreError>;
 
     /// A register, if it was ever written.

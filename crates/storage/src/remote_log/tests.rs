@@ -1,4 +1,4 @@
-//! Cases by hand: what each thing that is wrong with a log or a store comes to, and that nothing is changed then.
+//! Cases by hand: the result of each fault of a log or a store, and that nothing is changed then.
 
 use super::RemoteLogError;
 use super::boundary::Boundary;
@@ -198,7 +198,7 @@ fn groups(text: &str) -> EntryBuilder {
     entry
 }
 
-/// Claims, with what is read before.
+/// Claims, with the entries read before.
 fn claim(
     store: &Arc<dyn RemoteStore>,
     at: EntryPosition,
@@ -283,7 +283,7 @@ fn i7_after_an_unknown_fate_nothing_is_appended() {
             "{error}"
         );
         assert_eq!(memory.0.lock().unwrap().appends, appends);
-        // It comes back, and finds what there is.
+        // It comes back, and finds the entries.
         let (_, read) = claim(&store, EntryPosition::START).unwrap();
         assert_eq!(
             read.len(),

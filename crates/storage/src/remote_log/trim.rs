@@ -1,4 +1,4 @@
-//! Deleting the log's beginning: the boundary moves first, then what is before it is deleted, but for fences.
+//! Deleting the log's beginning: the boundary moves first, then the entries before it are deleted, but for fences.
 //!
 //! Any process may do that which knows an entry of the log up to which it is not needed. The boundary only moves on,
 //! and the log's entries stay unchanged. So one that is stopped in between does no harm when it goes on, and several

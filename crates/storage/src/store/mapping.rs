@@ -21,7 +21,7 @@ pub(super) struct Mapping {
     reserved: AtomicUsize,
 }
 
-/// Why no addresses were reserved: how many were asked for, and what the system said.
+/// The reason why no addresses were reserved: the requested number, and the system's error.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub bytes: u64,
@@ -142,7 +142,7 @@ unsafe impl Sync for Mapping {}
 
 /// Reserves address space that starts at a multiple of [`COMMIT_BYTES`]. `bytes` is one, and not 0.
 pub(super) fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
-    // More than needed is mapped, and what lies before and after the aligned range is given back.
+    // More than needed is mapped, and the parts before and after the aligned range are unmapped.
     let mapped = bytes.checked_add(COMMIT_BYTES).ok_or(Errno::NOMEM)?;
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.

@@ -4,7 +4,7 @@
 use crate::page::Address;
 use std::convert::Infallible;
 
-/// Words of a block within a page, read one by one as they are needed, where copying all of them would cost more.
+/// Words of a block within a page, read one by one as they are needed, if copying all of them would cost more.
 pub trait Words: Copy {
     /// The little-endian word with this number in the block.
     ///
@@ -15,7 +15,7 @@ pub trait Words: Copy {
 
 /// Pages to read from.
 pub trait PageRead {
-    /// Why it may end: a snapshot's pages may be taken away from its reader; live ones never are.
+    /// The reason why it may end: a snapshot's pages may be taken away from its reader; live ones never are.
     type Error;
 
     /// A block's words, for as long as the pages are borrowed.
@@ -25,11 +25,11 @@ pub trait PageRead {
 
     /// The result of `look` at the words of a block within one page; address and length are multiples of 8.
     ///
-    /// Of a snapshot, what it says is given out only if all words that it read are the snapshot's; else it is called
-    /// again. So `look` must bear any words, and have no effect but what it returns.
+    /// The result for a snapshot is returned only if all words that it read are the snapshot's; else `look` is called
+    /// again. So `look` must bear any words, and have no effect but its result.
     ///
     /// # Errors
-    /// That the snapshot was ended.
+    /// The snapshot was ended.
     ///
     /// # Panics
     /// If there is no such page, or the block is not within it.
@@ -43,7 +43,7 @@ pub trait PageRead {
     /// Copies bytes that lie within one page.
     ///
     /// # Errors
-    /// That the snapshot was ended; what is in `into` is not defined then.
+    /// The snapshot was ended; the content of `into` is undefined then.
     ///
     /// # Panics
     /// If there is no such page, or the bytes are not within it.

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The snapshot was ended: what changed since it was taken had reached the bound on memory for it.
+/// The snapshot was ended: later changes had reached the bound on memory for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the snapshot was ended: the pages that changed since it was taken reached the bound on memory for \
@@ -28,14 +28,13 @@ impl PageStore {
         self.snapshot_bytes_max = bytes;
     }
 
-    /// A snapshot of all pages: they stay readable by it as they are now, while this store changes. Two
-    /// without a change between are one.
+    /// A snapshot of all pages: it reads their present content, while this store changes. Two without a change between
+    /// are one.
     ///
-    /// Takes some microseconds, whatever the size. While it is open, the first change of each page copies
-    /// that page.
+    /// Takes some microseconds, at any size. While it is open, the first change of each page copies that page.
     ///
     /// # Errors
-    /// [`StoreError::Memory`] if there is no address space for what it needs.
+    /// [`StoreError::Memory`] if there is no address space for it.
     pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
         let [snapshot] = freeze([self])?;
         Ok(snapshot)
@@ -62,7 +61,7 @@ impl PageStore {
         Arc::ptr_eq(&self.mapping, &snapshot.kept.live)
     }
 
-    /// True if snapshots exist, which need pages as they are before they change.
+    /// True if snapshots exist, which need pages from before they change.
     pub fn has_snapshots(&mut self) -> bool {
         if self.versions.as_ref().is_some_and(|v| v.are_idle()) {
             // The last reader has ended.
@@ -77,9 +76,8 @@ impl PageStore {
         versions.is_some_and(|versions| versions.lack(page.0))
     }
 
-    /// Keeps a page for the snapshots that have no copy of it: `before` is what it was when the newest of
-    /// them was taken. For who changes pages by [`PageStore::base`]; what changes them by
-    /// [`PageStore::write`] keeps them itself.
+    /// Keeps a page for the snapshots that have no copy of it: `before` is its content when the newest of them was
+    /// taken. For a caller that changes pages by [`PageStore::base`]; [`PageStore::write`] keeps them itself.
     pub fn keep(&mut self, page: PageId, before: &[u8; PAGE_SIZE]) {
         if let Some(versions) = &mut self.versions {
             versions.keep(page.0, before);
@@ -183,12 +181,12 @@ impl PageSnapshot {
         self.frozen.0.pages()
     }
 
-    /// True if it was ended, and every read will say so.
+    /// True if it was ended: every read fails.
     pub fn is_ended(&self) -> bool {
         self.frozen.0.is_ended()
     }
 
-    /// Tells whether it was ended, also when it is dropped. Keeps no pages.
+    /// Shows if it was ended, also when it is dropped. Keeps no pages.
     pub fn life(&self) -> SnapshotLife {
         SnapshotLife(Arc::clone(self.frozen.0.life()))
     }

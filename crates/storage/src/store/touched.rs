@@ -1,8 +1,8 @@
-//! The pages of a store that were ever touched, so that a caller that copies a mostly untouched store need
-//! not look at all of it.
+//! The pages of a store that were ever touched. A caller that copies a mostly untouched store need not look at all of
+//! it.
 //!
-//! The operating system knows: a page that was never touched has no entry in the page table. If it does not
-//! tell (no `/proc`, pages of another size), all pages count as touched.
+//! The operating system knows: a page that was never touched has no entry in the page table. If it does not tell (no
+//! `/proc`, pages of another size), all pages count as touched.
 
 use super::{COMMIT_BYTES, PageStore};
 use crate::page::PAGE_SIZE;
@@ -20,8 +20,8 @@ const PRESENT_OR_SWAPPED: u64 = 0b11 << 62;
 const REGION_BYTES: usize = 64 << 20;
 
 impl PageStore {
-    /// The pages that may hold anything but zeroes, as runs in order. Takes time for what was touched, and
-    /// some milliseconds for each GiB that was not.
+    /// The pages that may hold anything but zeroes, as runs in order. Takes time for the touched ones, and some
+    /// milliseconds for each GiB of others.
     pub fn touched(&self) -> Vec<Range<u64>> {
         let known = self.read_page_table().ok().flatten();
         known.unwrap_or_else(|| {
@@ -30,7 +30,7 @@ impl PageStore {
         })
     }
 
-    /// `None` if the system's pages have another size, or it does not tell of all.
+    /// `None` if the system's pages have another size, or it does not show all.
     fn read_page_table(&self) -> rustix::io::Result<Option<Vec<Range<u64>>>> {
         if rustix::param::page_size() != PAGE_SIZE {
             return Ok(None);

@@ -1,6 +1,6 @@
-//! The writer's side of snapshots. Before a page changes for the first time since the newest snapshot, one copy of it
-//! is made and given to every open snapshot that has none. Newer ones have a copy only if all older ones have, so one
-//! look at the newest's table suffices.
+//! The writer's side of snapshots. Before a page's first change since the newest snapshot, one copy of it is made and
+//! given to every open snapshot that has none. Newer ones have a copy only if all older ones have, so one look at the
+//! newest's table suffices.
 //!
 //! Copies are in a page store of their own, the *pool*, which is used again and again. At the bound on its pages the
 //! oldest snapshot is ended and its copies are used again: the writer never waits and never fails. Stores that are
@@ -28,7 +28,7 @@ const TAKEN_BACK: usize = 64;
 /// Kept by a store from its first snapshot until a write finds that no handle is left.
 #[derive(Debug)]
 pub(super) struct Versions {
-    /// Of the newest snapshot, whose handle may be dropped.
+    /// The newest snapshot, whose handle may be dropped.
     newest: Arc<Frozen>,
     member: Member,
     handle: Weak<PageSnapshot>,
@@ -40,13 +40,13 @@ pub(super) struct Versions {
 /// The part that handles share with the writer.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// Handles that may read. Once there is none there will be none.
+    /// Handles that may read. Once there is none, there will never be one.
     handles: AtomicUsize,
-    /// The writer's; taken out, and freed, by who drops the last handle.
+    /// The writer's; the reader that drops the last handle takes it out and frees it.
     book: Mutex<Option<Book>>,
     /// The place of an unused pool.
     spare: Arc<SparePool>,
-    /// Pages of the pool, for those who do not have the book.
+    /// Pages of the pool, for threads without the book.
     copied: AtomicU64,
 }
 
@@ -91,14 +91,15 @@ struct Book {
     gone: Vec<Vec<u32>>,
 }
 
-/// The store's identity: the beginning of its pages. It is no other's while a handle is there, which has the mapping.
+/// The store's identity: the beginning of its pages. While a handle exists, which has the mapping, no other store has
+/// it.
 type Member = NonZeroUsize;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
 struct Open {
     life: Arc<Life>,
-    /// Of each store. Not of all snapshots the same ones: one of the stores may have been replaced.
+    /// The frozen state of each store. Not all snapshots have the same stores: one of them may have been replaced.
     frozen: Vec<(Member, Arc<Frozen>)>,
     copies: Vec<u32>,
 }
@@ -113,7 +114,7 @@ impl Open {
 
 impl Shared {
     fn any_handles(&self) -> bool {
-        // Acquire: what is written after none was found comes after the last handle's last read.
+        // Acquire: a write after no handle was found comes after the last handle's last read.
         self.handles.load(Ordering::Acquire) > 0
     }
 
@@ -296,7 +297,7 @@ impl Shared {
         let there = spare.0.lock().take();
         let pool = match there.filter(|(bound, _)| *bound == pages_max) {
             Some((_, pool)) => pool,
-            // More than that, for what is not taken back at once.
+            // More than that, for pages that are not taken back at once.
             None => {
                 let mut pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
                 pool.set_small_pages();

@@ -41,7 +41,7 @@ pub fn insert<P: TreePages + ?Sized>(
     }
     let node = Node::read_to_write(pages, id)?;
     if node.gap() < room || slot > node.count {
-        return Err(damaged(id, 8, "fewer dead bytes than it says").into());
+        return Err(damaged(id, 8, "fewer dead bytes than it records").into());
     }
     let (count, heap, garbage) = (node.count, node.heap, node.garbage);
     let at = heap + SLOT - room;

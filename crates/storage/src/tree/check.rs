@@ -38,11 +38,11 @@ struct Walk<'a, 'c, P: TreePages + ?Sized> {
     last: Option<Vec<u8>>,
 }
 
-/// Checks headers, cells and dead bytes of all nodes, and the order of the keys within and between nodes; counts
-/// what there is, but for free pages.
+/// Checks headers, cells and dead bytes of all nodes, and the order of the keys within and between nodes. Counts all
+/// but free pages.
 ///
 /// # Errors
-/// [`Damage`] with the first page that is not as it should be, what `claim` says, and that a page cannot be had.
+/// [`Damage`] with the first wrong page, the error that `claim` returns, or the error of getting a page.
 pub fn check<P: TreePages + ?Sized>(
     pages: &P,
     tree: P::Tree,

@@ -34,7 +34,7 @@ pub struct Place {
     pub index: u32,
     /// Its page.
     pub leaf: PageId,
-    /// The first cell that is not smaller than what was looked for; may be behind the last.
+    /// The first cell that is not smaller than the sought key; may be behind the last.
     pub slot: usize,
     /// True if it is equal.
     pub found: bool,

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A page's bytes.
 pub type Page = [u8; PAGE_SIZE];
 
-/// Bytes that are not what a tree has there.
+/// Bytes that no tree has there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("byte {offset} of page {page} is not of an ordered index: {what}; restore a backup")]
 pub struct Damage {
@@ -23,12 +23,12 @@ pub fn damaged(page: PageId, offset: usize, what: &'static str) -> Damage {
     Damage { page, offset, what }
 }
 
-/// The pages in which trees are: who reads one has it locked for reading until it ends, who writes one for
-/// writing, however they see to that. Nodes name each other by numbers of 32 bits, from which the page's follows.
+/// The pages of trees. A reader has its page locked for reading until it ends, a writer for writing, by any means.
+/// Nodes name each other by numbers of 32 bits, from which the page's follows.
 pub trait TreePages {
     /// The name of one of the trees.
     type Tree: Copy;
-    /// Why a page cannot be had; a damaged one is one of the reasons.
+    /// The reason why a page cannot be had; a damaged one is one of the reasons.
     type Error: From<Damage>;
 
     /// The root: its number and its page. It is never another one.
@@ -67,10 +67,10 @@ pub trait TreePages {
     /// If it cannot be had, or the range is not within a page.
     fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Self::Error>;
 
-    /// Takes a page for a new node; its bytes are anything.
+    /// Takes a page for a new node; its bytes are arbitrary.
     ///
     /// # Errors
-    /// If there is none.
+    /// There is no free page.
     fn allocate(&mut self, tree: Self::Tree) -> Result<(u32, PageId), Self::Error>;
 
     /// Frees the page of a removed node.

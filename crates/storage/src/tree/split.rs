@@ -1,14 +1,12 @@
 //! Changes of the tree: entries come and go, nodes split and are given back.
 //!
-//! A node that is full splits, by bytes rather than by cells. If the new cell is its last, only that
-//! goes to the new node, so that keys inserted in ascending order fill their leaves (and in
-//! descending order, the same the other way round). The root keeps its page: it is pushed down into a
-//! new node before it splits.
+//! A node that is full splits, by bytes rather than by cells. If the new cell is its last, only that goes to the new
+//! node, so that keys inserted in ascending order fill their leaves. In descending order the same holds the other way
+//! round. The root keeps its page: it is pushed down into a new node before it splits.
 //!
-//! A leaf without entries is removed from the tree, with the nodes above it that had no other child.
-//! A leaf that is less than a quarter full is joined with a neighbour under the same parent if both
-//! fit into three quarters of one. So the tree has at most one leaf without entries, its only one,
-//! and pages given back are used again before the tree grows.
+//! A leaf without entries is removed from the tree, with the nodes above it that had no other child. A leaf less than
+//! a quarter full is joined with a neighbour under the same parent if both fit into three quarters of one. So the tree
+//! has at most one leaf without entries, its only one, and pages given back are used again before the tree grows.
 
 use super::change::{self, Built};
 use super::descent::{Place, Step, child_page};
@@ -46,9 +44,9 @@ pub fn replace<P: TreePages + ?Sized>(
     insert(pages, tree, place, key, value)
 }
 
-/// The number of pages to put an entry back that is about to be removed from a place, or to become
-/// shorter, after others have used its room. The leaf and every node above it splits, the root is
-/// pushed down before, and the tree may have become higher meanwhile.
+/// The number of pages to put back an entry that is about to be removed from a place, or to become shorter. Others may
+/// have used its room by then. The leaf and every node above it splits, the root is pushed down before, and the tree
+/// may have become higher meanwhile.
 pub fn pages_to_come_back(place: &Place) -> u64 {
     place.path.len() as u64 + 3
 }
@@ -98,7 +96,7 @@ fn insert_child<P: TreePages + ?Sized>(
     insert_child(pages, tree, above, &separator, right)
 }
 
-/// Moves what is in the root into a new node, the root's only child then.
+/// Moves the content of the root into a new node, the root's only child then.
 fn push_down<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,
@@ -284,8 +282,7 @@ fn lower_root<P: TreePages + ?Sized>(
     }
 }
 
-/// Joins a leaf that is nearly empty with a neighbour under the same parent, if one is there with
-/// which it fits.
+/// Joins a leaf that is nearly empty with a neighbour under the same parent, if one fits.
 fn join<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,
@@ -304,7 +301,7 @@ fn join<P: TreePages + ?Sized>(
     Ok(())
 }
 
-/// Moves what is in the leaf right of a child into it, if it fits into three quarters of a node.
+/// Moves the content of the leaf right of a child into it, if it fits into three quarters of a node.
 fn join_pair<P: TreePages + ?Sized>(
     pages: &mut P,
     tree: P::Tree,

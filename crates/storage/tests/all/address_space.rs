@@ -1,5 +1,5 @@
-//! A process that may have little address space (`ulimit -v`): the store asks for what is used, and says
-//! what to do at the limit. The test is alone in its process: the limit is the process'.
+//! A process that may have little address space (`ulimit -v`): the store asks only for the used part, and names the
+//! remedy at the limit. The test is alone in its process: the limit is the process'.
 
 use crate::alone::alone;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -36,7 +36,7 @@ fn a_store_far_larger_than_the_address_space_grows_until_the_limit_and_then_says
         assert!(text.contains("ulimit -v") && text.contains("memory_bytes_max"));
         assert_eq!(stores[0].pages(), 50_000);
         assert_eq!(stores[0].bytes()[page(49_999)], 1);
-        // What another gives back can be had.
+        // Address space that another store freed can be used.
         let [mut store, other] = stores;
         drop(other);
         store.grow_to(90_000).unwrap();

@@ -1,5 +1,5 @@
-//! Each thread of the storage dies of a planted panic: the log is poisoned with its name, and everybody who
-//! waits is told (I7).
+//! Each thread of the storage dies of a planted panic: the log is poisoned with its name, and every waiter gets the
+//! error (I7).
 
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, StorageOptions};
@@ -28,7 +28,7 @@ fn options() -> StorageOptions {
             buffers: 4,
         },
         workers: 1,
-        // So that nobody but a logging thread closes a group, and at once.
+        // So that only a logging thread closes a group, and at once.
         policy: GroupPolicy::Fixed {
             transactions: 100,
             time: Duration::ZERO,
@@ -37,7 +37,7 @@ fn options() -> StorageOptions {
     }
 }
 
-/// Appends a transaction of so many records, told to the log or not. Returns its group.
+/// Appends a transaction of so many records, signalled to the log or not. Returns its group.
 fn change(pen: &Pen<()>, records: usize, told: bool) -> u64 {
     let mut held = pen.take().expect("free");
     let mut appending = held.appending();
@@ -57,8 +57,8 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
     let mut engine = Engine::open(disk.clone(), options()).expect("opens").engine;
     let (commit, pen) = (engine.commit().clone(), engine.pen(()));
-    // A group that the log cannot take, as nobody appends one: the first to seal it panics, with the pen
-    // in its hand and a place at the disk.
+    // A group that the log cannot take, as no caller appends one: the first to seal it panics, with the pen in its
+    // hand and a place at the disk.
     change(&pen, 1, true);
     let group = change(&pen, 20, false);
     let awaited = commit.poll(group, Waker::noop());
@@ -86,7 +86,7 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     assert!(held.appending().admit(Admission::Whole).is_err());
     drop(held);
     assert!(engine.checkpoint().take(commit.durable()).is_err());
-    // Nobody waits for the buffers that died with it.
+    // No thread waits for the buffers that were lost with it.
     for _ in 0..20 {
         change(&pen, 1, true);
         pen.take().expect("nobody has it").close_group();

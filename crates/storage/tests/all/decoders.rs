@@ -79,7 +79,7 @@ fn chunk_header() -> impl Strategy<Value = ChunkHeader> {
     )
 }
 
-/// A header that may stand in a slot of [`LAYOUT`].
+/// A header that may be in a slot of [`LAYOUT`].
 fn slot_header() -> impl Strategy<Value = SlotHeader> {
     let numbers = (
         0..=4u32,
@@ -149,7 +149,7 @@ fn built(writes: &[Write]) -> GroupBuilder {
     builder
 }
 
-/// Reads all records; whatever is given stays within its bounds.
+/// Reads all records; any bytes stay within their bounds.
 fn read_all(payload: &[u8]) -> usize {
     let mut records = Records::new(payload);
     let mut count = 0;

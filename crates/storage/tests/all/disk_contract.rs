@@ -1,5 +1,5 @@
-//! What both disks promise, checked by one suite on each: the simulated disk is worth something
-//! only if nothing that works on it fails on the real one, and the other way round.
+//! The contract of both disks, checked by one suite on each. The simulated disk is worth something only if everything
+//! that works on it works on the real one, and the other way round.
 
 use sardonyx_storage::disk::{
     Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, Faults, RealDisk,
@@ -202,7 +202,7 @@ fn a_rename_replaces_and_open_files_stay_open() {
         let replaced = disk.open("old", Access::Buffered, Create::No).unwrap();
         replaced.read_at(0, &mut bytes).unwrap();
         assert_eq!(&bytes, b"new");
-        // The replaced file has no name any more, but whoever has it open may go on.
+        // The replaced file has no name any more, but a holder of its handle may go on.
         old.write_at(0, b"OLD").unwrap();
         old.sync().unwrap();
         old.read_at(0, &mut bytes).unwrap();

@@ -1,4 +1,5 @@
-//! A log of entries at a disk that is looked at: what others find while segments are removed, and what fails or panics then.
+//! A log of entries at a watched disk: the view of others while segments are removed, and failures and panics at that
+//! time.
 
 use crate::common::watched::{Change, WatchedDisk};
 use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};

@@ -1,7 +1,7 @@
-//! Group commit with real threads on a real disk, and what a failed write does (I1, I7, I10).
+//! Group commit with real threads on a real disk, and the effect of a failed write (I1, I7, I10).
 //!
-//! Clients append with the pen, as every way of running transactions does. Threads race freely; what is
-//! asserted holds for every order.
+//! Clients append with the pen, as every way of running transactions does. Threads race freely; the assertions hold
+//! for every order.
 
 use crate::common::watched::{Change, WatchedDisk};
 use crate::common::{LAYOUT, LogAlone, NoCheckpoints};
@@ -59,7 +59,7 @@ impl Stage {
             .push_write(Address(0), &number.to_le_bytes());
         assert!(appending.builder().end_transaction());
         let group = appending.transaction_ended();
-        // Each way of letting go must lead there.
+        // Each way of releasing the pen must lead there.
         match number % 3 {
             0 => return held.force(group),
             1 => held.hand_on(),
@@ -96,7 +96,7 @@ fn numbers_in_log(disk: &Arc<dyn Disk>) -> Vec<u64> {
     numbers
 }
 
-/// Drops what a consumer gets, so that buffers come back.
+/// Drops the consumer's groups, so that buffers come back.
 fn drain(feed: &Feed) {
     let mut groups = VecDeque::new();
     loop {
@@ -191,7 +191,7 @@ fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
     };
     let stage = Stage::new(disk, policy, Drive::Threads, vec![]);
     stage.with_threads(|| {
-        // 21 transactions in 3 groups; nobody waits an hour, because the third group is full too.
+        // 21 transactions in 3 groups; none waits an hour, because the third group is full too.
         std::thread::scope(|scope| {
             for n in 0..21 {
                 let stage = &stage;

@@ -1,5 +1,5 @@
-//! A host that takes over with what it kept in memory of its copy: it has what a recovery finds, reads less for that, goes on
-//! from there, and a crash at any step afterwards loses nothing.
+//! A host that takes over with the memory that it kept of its copy. It has the state that a recovery finds, reads less
+//! for that, and goes on from there. A crash at any step afterwards loses nothing.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, has_all, options};
 use crate::common::watched::{Change, WatchedDisk};
@@ -30,7 +30,7 @@ fn filled(last: u64, stripes: u32) -> StorageOptions {
     options
 }
 
-/// The same with what a copy on this disk, which was closed, has kept.
+/// The same with the memory kept of a closed copy on this disk.
 fn kept(disk: &SimulatedDisk, options: &StorageOptions) -> StorageOptions {
     StorageOptions {
         kept: Some(Arc::new(caught_up(disk, options).close_keeping())),
@@ -127,17 +127,17 @@ fn i5_what_was_kept_serves_one_opening_under_the_lock_under_which_it_was_left() 
     let home: Arc<dyn Disk> = Arc::new(b.clone());
     let is_free = || take_lock(&home, Duration::ZERO).is_ok();
     let keeping = kept(&b, &options);
-    // Nobody can change the directory before it is opened.
+    // No other process can change the directory before it is opened.
     assert!(!is_free());
     let second = Primary::open(&b, keeping.clone()).unwrap();
     (LAST + 1..=60).for_each(|number| second.commit(number).unwrap());
     second.close();
     assert!(is_free());
-    // What was kept is used up.
+    // The kept copy is used up.
     let third = Primary::open(&b, keeping).unwrap();
     assert!(has_all(&third, 60));
     third.close();
-    // What is not used gives the lock back.
+    // An unused copy releases the lock.
     drop(kept(&b, &options));
     assert!(is_free());
     // Nor does an opening that fails leave anything behind: others may have the directory afterwards.
@@ -177,7 +177,7 @@ fn the_lock_that_was_kept_serves_its_own_directory_alone() {
     assert!(take_lock(&home, Duration::ZERO).is_err());
     assert!(has_all(&third, LAST));
     third.close();
-    // What is let go is free.
+    // A dropped copy releases the directory.
     let keeping = kept(&b, &options);
     let home: Arc<dyn Disk> = Arc::new(b.clone());
     assert!(take_lock(&home, Duration::ZERO).is_err());

@@ -1,6 +1,6 @@
-//! Each way of letting go of the pen does what it says, when nobody else takes a step: what is forced is on
-//! stable storage when the call returns (I1), what is handed on is sealed if the disk is free, and what is put
-//! away stays in the open group.
+//! Each way of releasing the pen has its effect even if no other thread takes a step. Forced groups are on stable
+//! storage when the call returns (I1). Handed-on groups are sealed if the disk is free. Transactions that are put away
+//! stay in the open group.
 
 use crate::common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -14,12 +14,12 @@ use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of groups, one of them the open one's.
+/// Buffers of groups, one of them the open one's.
 const BUFFERS: usize = 4;
 
 const DRIVES: [Drive; 2] = [Drive::Threads, Drive::Callers];
 
-/// A log without any thread, whoever is said to drive it.
+/// A log without any thread, for any value of `drive`.
 fn pen(drive: Drive, policy: GroupPolicy) -> (Pen<()>, SimulatedDisk) {
     let simulated = SimulatedDisk::new(1, Faults::default());
     let log = LogAlone {
@@ -101,7 +101,7 @@ fn what_is_put_away_stays_in_the_open_group() {
             assert_eq!(append(&mut pen.take().expect("free")), 1);
         }
         assert_eq!(disk.steps(), steps);
-        // Whoever comes next writes it all.
+        // The next holder writes it all.
         let mut held = pen.take().expect("free");
         let group = append(&mut held);
         held.force(group).expect("durable");
@@ -135,7 +135,7 @@ fn what_is_handed_on_while_all_buffers_are_out_goes_on_filling() {
     for _ in 0..3 {
         let mut held = pen.take().expect("free");
         group = append(&mut held);
-        // If this waited for a buffer, it would for ever: nobody else is here.
+        // If this waited for a buffer, it would for ever: there is no other thread.
         held.hand_on();
     }
     assert_eq!((group, pen.log().step()), (1, false), "it is still open");

@@ -1,5 +1,5 @@
-//! The log's end, told from corruption (I4), from stale bytes of recycled segments (I5) and from
-//! leftovers of an earlier incarnation.
+//! The log's end, distinguished from corruption (I4), from stale bytes of recycled segments (I5) and from leftovers of
+//! an earlier incarnation.
 
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::log::reader::LogReader;
@@ -198,7 +198,7 @@ fn i4_corruption_of_whole_segments_is_found_by_the_start_of_a_later_one() {
             proof_number,
             ..
         }) => {
-            // Where group 1 ends there would have been room for a smaller group 2.
+            // Behind the end of group 1 there would have been room for a smaller group 2.
             assert!(file.ends_with(&segment_file(0)), "{file}");
             assert_eq!((number, proof_number), (2, 4));
         }
@@ -492,7 +492,7 @@ fn i4_beside_a_writer_a_group_in_flight_is_the_end_and_a_broken_one_is_corruptio
             Ok::<_, LogError>(read)
         };
         assert_eq!(read(true).expect("a prefix"), late as u64 - 1);
-        // Alone it is what it looks like, unless nobody knew it durable.
+        // Read without the groups behind it, it is corrupt only if a later group knew it durable.
         let alone = read(false);
         let proved =
             matches!(alone, Err(LogError::Corrupt { number, .. }) if number == late as u64);

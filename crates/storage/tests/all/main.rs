@@ -1,5 +1,5 @@
 //! The tests of the page store, the log, checkpoints and recovery as one program: it is compiled and linked once.
-//! `tests/shuttle_*.rs` are the Shuttle models, which stand alone.
+//! `tests/shuttle_*.rs` are the Shuttle models, programs of their own.
 
 #[path = "../common/mod.rs"]
 mod common;

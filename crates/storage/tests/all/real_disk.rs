@@ -1,4 +1,4 @@
-//! What only the real disk can show: its directory, and a lock that dies with its holder.
+//! Behaviour that only the real disk has: its directory, and a lock that dies with its holder.
 
 use crate::alone::path_of;
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, RealDisk};
@@ -99,7 +99,7 @@ fn a_reader_that_shares_its_reads_sees_what_a_writer_has_written() {
         block.fill(n as u8 + 1);
         written.write_durable_at(at, &block).unwrap();
         for reader in &readers {
-            // With what is written later.
+            // With the later bytes.
             assert_eq!(reader.read_at(at, &mut read).unwrap(), read.len());
             assert_eq!(read[..BLOCK], block[..], "write {n}");
         }
@@ -127,7 +127,7 @@ fn a_disk_that_is_open_for_reading_makes_and_changes_nothing() {
         disk.rename("f", "g").err(),
         disk.remove("f").err(),
         disk.create_directory("log").err(),
-        // Without a lock's file nobody has what it locks.
+        // Without a lock's file its disk cannot be locked.
         disk.lock("LOCK").err(),
     ];
     assert!(refused.iter().all(Option::is_some), "{refused:?}");

@@ -1,5 +1,5 @@
-//! Group commit with a copy of the log in a store: nothing is durable before the store has it (I1), a successor's
-//! fence closes the log here (I7, I12), and what fills while an entry is on its way becomes one entry.
+//! Group commit with a copy of the log in a store. Nothing is durable before the store has it (I1). A successor's
+//! fence closes the log here (I7, I12). Transactions that come while an entry is on its way become one entry.
 
 use crate::common::{LogAlone, NoCheckpoints};
 use sardonyx_storage::disk::{Disk, RealDisk};
@@ -106,7 +106,7 @@ fn claim(store: &Arc<Store>) -> RemoteWriter {
     RemoteWriter::claim(store, IDENTITY, EntryPosition::START, patience, read).unwrap()
 }
 
-/// Appends a transaction that writes its number, and says its group.
+/// Appends a transaction that writes its number, and returns its group.
 fn execute(pen: &Pen<()>, number: u64) -> Result<u64, LogError> {
     let mut held = pen.take()?;
     held.appending().admit(Admission::Whole)?;

@@ -1,8 +1,8 @@
-//! Preparing the log when a sync fails or the process is killed meanwhile (I7): what is believed to be
-//! prepared is stable, whoever goes on.
+//! Preparing the log when a sync fails or the process is killed meanwhile (I7): space that is believed to be prepared
+//! is stable, for every process that goes on.
 //!
-//! Each test looks at every sync or step of a growth, with several outcomes drawn from seeds, and at what
-//! would be there if everything unsynced were lost.
+//! Each test looks at every sync or step of a growth, with several outcomes drawn from seeds. It also looks at the
+//! disk that would remain if everything unsynced were lost.
 
 use crate::common::NoCheckpoints;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
@@ -26,15 +26,14 @@ fn open(disk: &SimulatedDisk) -> Result<Segments, LogError> {
     Ok(Segments::open(disk, LAYOUT, Lsn(0), 8)?.first_bytes(FIRST_BYTES))
 }
 
-/// The bytes of the first segment that are there even if everything unsynced is lost.
+/// The bytes of the first segment that remain even if everything unsynced is lost.
 fn stable_bytes(disk: &SimulatedDisk) -> u64 {
     let bytes = disk.durable_bytes(&segment_file(0)).expect("it is there");
     assert!(bytes.iter().all(|byte| *byte == 0), "no zeroes");
     bytes.len() as u64
 }
 
-/// Has a log grow once with each fault of this kind that hits the growth, and then looks what `then` makes of
-/// it.
+/// Has a log grow once with each fault of this kind that hits the growth, and then calls `then` with the result.
 fn growths_that_fail(fault: fn(u64) -> Faults, then: impl Fn(&SimulatedDisk, Segments)) {
     let mut hits = 0;
     for seed in 0..SEEDS {
@@ -122,8 +121,8 @@ fn what_is_believed_is_never_more_than_what_is_found() {
     assert_eq!(segments.prepared_end(), LAYOUT.segment_start(2));
 }
 
-/// A driver of a log that several processes share fails to make the first segment longer. Whoever drives
-/// after it publishes as prepared only what is stable.
+/// A driver of a log that several processes share fails to make the first segment longer. The next driver publishes as
+/// prepared only stable space.
 #[test]
 fn i7_a_driver_that_takes_over_a_failed_growth_makes_it_anew() {
     const SEGMENT_BYTES: u64 = 1 << 20;
@@ -221,6 +220,6 @@ fn i7_who_takes_the_steps_itself_is_told_of_a_failed_sync_and_begins_anew() {
         }
         failures += 1;
     }
-    // Those of the growths, and of each file, and of the directory after it.
+    // Syncs of the growths, of each file, and of the directory after it.
     assert!(failures >= 6, "{failures}");
 }

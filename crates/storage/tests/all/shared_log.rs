@@ -18,10 +18,10 @@ use std::time::Duration;
 /// Longer than anything takes; only a failing test waits for it.
 const LONG: Duration = Duration::from_secs(120);
 
-/// What would lie in shared memory.
+/// The content of the shared memory.
 struct Memory {
     state: LogState,
-    /// Held by whoever writes the log; the writer lock.
+    /// The writer lock: held by the process that writes the log.
     writer: Mutex<()>,
     /// The records of every transaction, in the order of their commits.
     ring: Mutex<Vec<Vec<u8>>>,
@@ -131,7 +131,7 @@ impl Process {
         ring.len() as u64
     }
 
-    /// Writes what is published and not durable.
+    /// Writes published records that are not durable.
     fn write(&self) -> Result<u64, SharedLogError> {
         let _writer = self.memory.writer.lock();
         let state = &self.memory.state;
@@ -314,7 +314,7 @@ fn i9_a_driver_that_panics_has_failed_and_another_process_takes_over() {
     let (manifest, deadly) = (first.manifest.clone(), Arc::new(Deadly(first.clone())));
     let dying = Election::start(disk.clone(), manifest, &options(), deadly, Some(driver));
     let state = &first.memory.state;
-    // Whoever asks is told, and does not wait for ever.
+    // A request gets the error, and does not wait for ever.
     let error = loop {
         if let Err(error) = state.take_checkpoint() {
             break error;

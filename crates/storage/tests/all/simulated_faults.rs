@@ -1,5 +1,5 @@
-//! The simulated disk fails where it is told to, and what it then shows is no better than what a
-//! real one may show: misuse of the disk that real file systems forgive by luck is found here.
+//! The simulated disk fails where a test asks for it, and its remaining content is no better than a real disk's may
+//! be. Misuse of the disk that real file systems forgive by luck is found here.
 
 use sardonyx_storage::disk::{
     Access, AlignedBuffer, Create, Disk, DiskError, DiskFile, Faults, SECTOR_SIZE, SimulatedDisk,
@@ -294,7 +294,7 @@ fn replace(disk: &SimulatedDisk, sync: bool, sync_directory: bool) -> Result<(),
     }
 }
 
-/// What `f` is after replacing it, with a crash at every step and after the last.
+/// The content of `f` after replacing it, with a crash at every step and after the last.
 fn after_replacing(sync: bool, sync_directory: bool) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut during, mut done) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..SEEDS {
@@ -480,7 +480,7 @@ fn a_new_directory_is_lost_with_all_in_it_until_the_one_that_it_is_in_was_synced
             ),
             Some(bytes) => assert_eq!(bytes, b"here"),
         }
-        // Whoever finds it makes it stable, although it is there.
+        // A process that finds it makes it stable, although it is there.
         let next = disk.next_process(none());
         next.create_directory("log").unwrap();
         assert!(next.restart(none()).read_all("log/f").is_some());

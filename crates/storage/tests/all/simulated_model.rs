@@ -1,6 +1,5 @@
-//! The simulated disk against models, with random operations: what was synced survives every crash;
-//! what was not is, sector by sector, something that was really there; renames are atomic; and the
-//! same seed gives the same bytes (I11).
+//! The simulated disk against models, with random operations. Synced data survives every crash. Unsynced data is,
+//! sector by sector, something that was really there. Renames are atomic. The same seed gives the same bytes (I11).
 
 use proptest::prelude::*;
 use sardonyx_base::random::Random;
@@ -36,7 +35,7 @@ fn file_operation() -> impl Strategy<Value = FileOperation> {
     ]
 }
 
-/// A file: what it is, and per sector all that it may be after a crash.
+/// A file: its content, and for each sector all possible contents after a crash.
 struct FileModel {
     bytes: Vec<u8>,
     length: usize,
@@ -142,7 +141,7 @@ fn name_operation() -> impl Strategy<Value = NameOperation> {
     ]
 }
 
-/// The names of one directory. A file is told by the number that it has as content.
+/// The names of one directory. The number that a file has as content identifies it.
 #[derive(Default)]
 struct NameModel {
     live: BTreeMap<usize, u8>,
@@ -156,7 +155,7 @@ struct NameModel {
 }
 
 impl NameModel {
-    /// Whether the operation can succeed; does it.
+    /// Does the operation, and returns true if it can succeed.
     fn apply(&mut self, operation: &NameOperation) -> bool {
         match *operation {
             NameOperation::Create(name) => {
@@ -234,7 +233,7 @@ fn apply_to_disk(disk: &SimulatedDisk, operation: &NameOperation, next_file: u8)
         NameOperation::Create(name) => {
             let created = disk.open(NAMES[name], Access::Buffered, Create::New);
             created.is_ok_and(|file| {
-                // Its content is stable at once, so that a name found later tells its file.
+                // Its content is stable at once, so that a name found later identifies its file.
                 file.write_at(0, &[next_file])
                     .and_then(|()| file.sync())
                     .is_ok()
@@ -302,7 +301,7 @@ fn random_run(seed: u64) -> Vec<(u64, BTreeMap<String, Vec<u8>>)> {
             };
             let bytes = vec![random.next() as u8; random.below(3000) as usize + 1];
             let offset = random.below(4000);
-            // Failures are part of the run: what they leave must be the same each time.
+            // Failures are part of the run: their effects must be the same each time.
             let _ = match random.below(8) {
                 0 => file.write_durable_at(offset, &bytes),
                 1 => file.sync(),

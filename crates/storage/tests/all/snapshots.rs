@@ -1,5 +1,5 @@
-//! Snapshots of pages against copies of them: whatever is written, each reads what stood there when it was
-//! taken, or says that it was ended, which happens at the bound on memory and to the oldest first.
+//! Snapshots of pages against copies of them. After any writes, each reads the pages of the time when it was taken, or
+//! returns that it was ended. That happens at the bound on memory and to the oldest first.
 
 use proptest::prelude::*;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -109,7 +109,7 @@ fn two_without_a_change_between_are_one_and_what_is_closed_costs_nothing() {
     let second = store.snapshot().unwrap();
     assert!(!Arc::ptr_eq(&first, &second));
     drop(second);
-    // The newest is gone; the older one still gets what it lacks.
+    // The newest is dropped; the older one still gets the copies that it lacks.
     store.write(Address(PAGE_SIZE as u64), &[2]);
     store.write(Address(1), &[3]);
     assert!(whole(&first).unwrap().iter().all(|byte| *byte == 0));
@@ -139,7 +139,7 @@ fn for_one_that_is_let_go_no_page_is_copied_and_its_memory_stays() {
         store.write(Address((page * PAGE_SIZE) as u64), &[4]);
     }
     assert_eq!((kept.copies(), older.copies()), (3, 3));
-    // A new one has what was written.
+    // A new one has the written bytes.
     let third = store.snapshot().unwrap();
     store.write(Address(1), &[5]);
     assert_eq!(whole(&third).unwrap()[1], 1);
@@ -217,7 +217,7 @@ fn stores_that_are_frozen_together_are_ended_together_and_have_one_bound() {
         (whole(&second).unwrap()[0], whole(&of_second).unwrap()[0]),
         (1, 1)
     );
-    // The fourth page: the oldest is ended whichever of the two it is changed in, and in both.
+    // The fourth page: a change in either of the two, and in both, ends the oldest.
     touch(&mut other, 1..2, 3);
     assert!(first.is_ended() && of_other.is_ended());
     assert_eq!(
@@ -228,7 +228,7 @@ fn stores_that_are_frozen_together_are_ended_together_and_have_one_bound() {
         (whole(&second).unwrap()[0], whole(&of_second).unwrap()[0]),
         (1, 1)
     );
-    // What the ended one had in one store is used for the other.
+    // Copies of the ended one in one store are used for the other.
     drop((first, of_other));
     touch(&mut one, 0..1, 4);
     assert!(!second.is_ended());

@@ -186,7 +186,7 @@ fn i4_a_spanning_group_damaged_anywhere_is_the_logs_end_or_corruption_if_a_later
                 proof_number,
                 ..
             }) => {
-                // A header that is broken says nothing; the group should be where the one before ends.
+                // A broken header has no meaning; the group should be where the one before ends.
                 let headless = *place < spanning.lsn.0 + GROUP_HEADER_BYTES as u64;
                 let named = if headless { (0, 2 * PAGE) } else { (1, 0) };
                 assert!(file.ends_with(&segment_file(named.0)), "{file}");
@@ -234,7 +234,7 @@ fn i5_what_a_program_wrote_is_not_taken_for_a_group_at_a_segments_start() {
     let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
     let mut starts = 0;
     for page in 0..9 {
-        // Where this record's data stands in the log.
+        // The place of this record's data in the log.
         let at = GROUP_HEADER_BYTES + builder.payload().len() + 8;
         let to_start = at.next_multiple_of(SEGMENT as usize) - at;
         foreign.fill(0);

@@ -103,12 +103,12 @@ fn promised_with_a_kill_at(step: u64, seed: u64) -> bool {
     });
     let mut acknowledged = 0;
     if let Ok(first) = Primary::open(&a, without) {
-        // Each takes a write and a sync, whatever other threads do beside.
+        // Each takes a write and a sync, beside other threads.
         acknowledged = (1..20)
             .take_while(|number| first.commit(*number).is_ok())
             .count() as u64;
     }
-    // What it wrote and did not sync is seen.
+    // Its written and unsynced bytes are seen.
     let killed = a.has_crashed();
     let a = a.next_process(Faults::default());
     store.cut_off_after(2);
@@ -167,7 +167,7 @@ fn a_database_whose_log_was_used_again_in_its_first_session_is_not_put_into_a_st
     let a = disk(1);
     let first = Primary::open(&a, without.clone()).unwrap();
     (1..1000).for_each(|number| first.commit(number).unwrap());
-    // Killed: the manifest still says that the log ends where it begins.
+    // Killed: by the manifest the log still ends where it begins.
     let a = a.next_process(Faults::default());
     drop(first);
     for _ in 0..2 {

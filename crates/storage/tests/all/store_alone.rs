@@ -1,5 +1,5 @@
-//! A database whose transactions are acknowledged when the store has them, without waiting for a sync here: after a power
-//! cut the log here may have anything of what was not synced, and the store has all.
+//! A database whose transactions are acknowledged when the store has them, without waiting for a sync here. After a
+//! power cut the log here may have any part of its unsynced bytes, and the store has all.
 
 use crate::common::held::HeldDisk;
 use crate::common::store::{Lossy, Primary, disk, follow, options};
@@ -40,7 +40,7 @@ fn i1_what_only_the_store_has_is_there_after_a_power_cut_on_the_same_host_and_on
         let store = Arc::new(Lossy::default());
         // As many groups as there are buffers for.
         let after = power_cut(seed, &store, 23);
-        // Whatever of the unsynced groups is left here, also a later one without an earlier one, is no corruption (I4).
+        // Any remaining part of the unsynced groups, even a later one without an earlier one, is no corruption (I4).
         if seed % 2 == 0 {
             drop(follow(&after, &alone(&store)).unwrap());
         }
@@ -106,7 +106,7 @@ fn what_is_not_stable_here_is_not_recorded_as_known() {
         let second = Primary::open(&disk(1000 + seed), alone(&store)).unwrap();
         second.commit(5).unwrap();
         second.close();
-        // It meets the fence, and ends with a disk that has not made stable what it acknowledged.
+        // It meets the fence, and ends with a disk that has not made its acknowledged groups stable.
         first.commit(6).unwrap_err();
         waiting.fail();
         drop(first);
@@ -188,7 +188,7 @@ fn damage_of_what_was_stable_here_is_named_and_the_store_makes_the_directory_ane
         "{error}"
     );
     assert!(error.to_string().contains(segment), "{error}");
-    // A log whose files were cut before what the directory is known to have.
+    // A log whose files were cut before the known place of the directory.
     let cut = disk(2);
     let other = Primary::open(&cut, options.clone()).unwrap();
     (13..=20).for_each(|number| other.commit(number).unwrap());

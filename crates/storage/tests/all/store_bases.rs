@@ -1,4 +1,4 @@
-//! Bases of a database in a store, copies at any place of its log, and what of the past is kept.
+//! Bases of a database in a store, copies at any place of its log, and the retention of the past.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, impatient, options, put_base};
 use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -45,7 +45,7 @@ fn a_copy_begins_with_a_base_and_is_the_database_at_any_entry_group_or_time() {
             assert_eq!(cloned.base.entry.next, from, "{until:?}");
         }
     }
-    // By time: what was made later is not in it.
+    // By time: later transactions are not in it.
     let (end, _) = cloned(&options, CloneUntil::End).unwrap();
     let (at, copy) = cloned(&options, CloneUntil::Time(end.base.entry.time)).unwrap();
     assert!(at.known.entry.time <= end.base.entry.time && copy.has(299));
@@ -96,7 +96,7 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
     assert_eq!(deleted.log.entries, bases[2] - 2, "all but the fence");
     let time = deleted.from.unwrap().entry.time;
     assert_eq!(delete_past(&remote, keep(1, Some(time))).unwrap().bases, 0);
-    // What follows the oldest base can be had, and nothing before.
+    // Everything behind the oldest base can be cloned, and nothing before.
     let (_, copy) = cloned(&options, CloneUntil::Entry(bases[2] + 5)).unwrap();
     assert!(copy.has(249 + 5) && !copy.has(249 + 7));
     let error = cloned(&options, CloneUntil::Entry(bases[2] - 3))
@@ -112,7 +112,7 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
     );
     let (at, _) = cloned(&options, CloneUntil::Entry(entry)).unwrap();
     assert_eq!(at.known.entry, oldest.entry);
-    // Who did not follow begins anew with the newest base; so does a new directory, and serves.
+    // A host that did not follow begins anew with the newest base; so does a new directory, and serves.
     let (replica, _) = follow(&slow, &options).unwrap();
     assert!(replica.known().entry.next >= bases[3]);
     drop(replica);
@@ -122,8 +122,8 @@ fn what_retention_deletes_is_not_needed_by_who_begins_anew_and_others_are_told()
     second.commit(400).unwrap();
 }
 
-/// A host that had 49 transactions when others went on and its past was deleted, with what it has done alone, in a mode in
-/// which that is acknowledged. It comes back with these faults; the options, and the entry of the newest base.
+/// A host had 49 transactions when others went on and its past was deleted. It acknowledged some more alone, in a mode
+/// that allows it. It comes back with these faults. Returns the options, too.
 fn left_behind(alone: u64, faults: Faults) -> (SimulatedDisk, StorageOptions) {
     let store = Arc::new(Lossy::default());
     let options = impatient(options(&store, DurableAt::Local));
@@ -170,16 +170,15 @@ fn a_host_that_lags_behind_what_is_kept_begins_anew_unless_its_log_is_longer() {
     }
 }
 
-/// Keeps so many bases, and deletes what is before them.
+/// Keeps so many bases, and deletes the entries before them.
 fn keep(options: &StorageOptions, bases: usize) -> Deleted {
     let since = None;
     let keep = KeepInStore { bases, since };
     delete_past(options.remote.as_ref().unwrap(), keep).unwrap()
 }
 
-/// A host that was killed, or lost power, after what follows its known place was deleted, though nobody else served. It has
-/// the numbers from 1 to 12: too little
-/// log for its place to be recorded again.
+/// A host that was killed, or lost power, after the entries behind its known place were deleted, though no other host
+/// served. It has the numbers from 1 to 12: too little log for its place to be recorded again.
 fn killed_after_a_trim(
     durable_at: DurableAt,
     is_power_cut: bool,
@@ -306,7 +305,7 @@ fn who_follows_again_and_again_hears_of_an_entry_that_is_missing_and_goes_on_whe
         );
         assert!(is_named, "{error:?}");
     }
-    // What was before it can be had.
+    // Everything before it can be cloned.
     let (before, _) = cloned(&options, CloneUntil::Entry(4)).unwrap();
     assert_eq!(before.known.entry.next, 5);
     assert!(cloned(&options, CloneUntil::Entry(5)).is_err());
@@ -348,7 +347,7 @@ fn a_directory_whose_manifest_is_lost_is_not_taken_for_an_attempt() {
     (1..50).for_each(|number| first.commit(number).unwrap());
     first.close();
     put_base(&disk(2), &options);
-    // What only this directory has.
+    // Transactions that only this directory has.
     let first = Primary::open(&a, options.clone()).unwrap();
     store.cut_off(true);
     (50..60).for_each(|number| first.commit(number).unwrap());
@@ -408,7 +407,7 @@ fn i12_a_copy_up_to_a_group_inside_an_entry_that_is_cut_short_by_a_crash_knows_w
             outcome.unwrap();
             break;
         }
-        // What it has is a part of what the store has, or it is none of its directories any more.
+        // Its content is a part of the store's, or it is none of its directories any more.
         match Primary::open(&copy.restart(Faults::default()), both.clone()) {
             Ok(first) => {
                 let missing: Vec<_> = (1..9).filter(|number| !first.has(*number)).collect();

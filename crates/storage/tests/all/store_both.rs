@@ -68,7 +68,7 @@ fn store_first(seed: u64, store: &Arc<Lossy>, end: End) -> SimulatedDisk {
 /// This disk has groups 4 and 5, the store has not, and the host ends.
 fn here_first(seed: u64, store: &Arc<Lossy>, end: End) -> SimulatedDisk {
     let inner = disk(seed);
-    // It gives up when it ends: what is on its way must not come later.
+    // It gives up when it ends: entries on their way must not come later.
     let first = Primary::open(&inner, impatient(both(store))).unwrap();
     (1..=3).for_each(|number| first.commit(number).unwrap());
     store.cut_off(true);
@@ -151,7 +151,7 @@ fn i4_whichever_of_two_unsynced_groups_a_power_cut_leaves_the_host_goes_on_with_
     for seed in 0..40 {
         let store = Arc::new(Lossy::default());
         let after = store_first(seed, &store, End::PowerCut);
-        // Another host may have gone on, or this one follows first.
+        // Another host may have continued, or this one follows first.
         let mut last = 5;
         if seed % 2 == 0 {
             let second = Primary::open(&disk(1000 + seed), both(&store)).unwrap();

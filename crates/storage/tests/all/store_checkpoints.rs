@@ -1,5 +1,5 @@
-//! A database whose checkpoints are left to those who follow its log in a store (configuration C of the TPK paper): it has
-//! no backup, its log goes up to what the store has, and an opening takes from there what it lacks.
+//! A database whose checkpoints are left to followers of its log in a store (configuration C of the TPK paper). It has
+//! no backup, its log is freed up to the store's place, and an opening takes the missing part from there.
 
 use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
@@ -123,7 +123,7 @@ fn i12_what_only_the_directory_has_is_in_the_store_before_it_begins_anew() {
         let a = log_went_round(seed, &options);
         let first = Primary::open(&a, options.clone()).unwrap();
         (MANY + 1..=2 * MANY).for_each(|number| first.commit(number).unwrap());
-        // What is acknowledged from here on is here alone.
+        // Transactions acknowledged from here on are here alone.
         store.cut_off(true);
         (2 * MANY + 1..=2 * MANY + 5).for_each(|number| first.commit(number).unwrap());
         let killed = a.restart(Faults::default());
@@ -237,7 +237,7 @@ fn i10_a_full_log_is_freed_as_soon_as_what_the_store_has_can_be_recorded() {
         let again = first.commit(next).unwrap_err();
         assert!(matches!(again, LogError::Full { .. }), "{again}");
         fails.store(false, Ordering::SeqCst);
-        // What the store has may not be stable here yet: then it is recorded a moment later.
+        // Entries in the store may not be stable here yet: then the place is recorded a moment later.
         while let Err(error) = first.commit(next) {
             assert!(matches!(error, LogError::Full { .. }), "{error}");
             std::thread::yield_now();

@@ -1,5 +1,5 @@
-//! A copy that follows a store, on a disk that crashes at any step or fails a sync: what it had applied is there afterwards, it
-//! goes on from there, and opened as the database it has all.
+//! A copy that follows a store, on a disk that crashes at any step or fails a sync. Its applied transactions are there
+//! afterwards, it goes on from there, and opened as the database it has all.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, follow, options};
 use crate::common::watched::{Change, WatchedDisk};
@@ -21,7 +21,7 @@ fn filled() -> StorageOptions {
     options
 }
 
-/// Applies what there is; returns how many transactions were, and whether all were.
+/// Applies the available entries; returns the number of transactions, and true if those were all.
 fn apply_all(disk: &SimulatedDisk, options: &StorageOptions) -> (u64, bool) {
     let Ok((mut replica, mut follower)) = follow(disk, options) else {
         return (0, false);

@@ -42,7 +42,7 @@ fn ahead(
     (behind, options, store)
 }
 
-/// Another host goes on with the numbers from 100 to 109.
+/// Another host commits the numbers from 100 to 109.
 fn go_on(options: &StorageOptions) {
     let second = Primary::open(&disk(2), options.clone()).unwrap();
     (100..110).for_each(|number| second.commit(number).unwrap());
@@ -64,7 +64,7 @@ fn superseded(
 /// Ten transactions.
 const TEN: Range<u64> = 1000..1010;
 
-/// What it did alone, so many transactions, is in no log and no checkpoint, and in one file.
+/// So many transactions that it did alone are in no log and no checkpoint, and in one file.
 fn check(directory: &SimulatedDisk, options: StorageOptions, alone: u64) {
     let first = Primary::open(directory, options).unwrap();
     let kept = forks(directory).unwrap();
@@ -146,7 +146,7 @@ fn a_directory_does_not_begin_anew_without_a_base_and_the_beginning_of_the_log()
 
 #[test]
 fn a_crash_at_any_step_of_beginning_anew_after_a_fork_leaves_a_directory_that_does() {
-    // What a crash leaves is drawn anew at each step.
+    // The outcome of a crash is drawn anew at each step.
     let each = sardonyx_base::random::stride(11);
     for has_base in [false, true] {
         let mut steps = 0;

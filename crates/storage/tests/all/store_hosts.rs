@@ -1,6 +1,6 @@
-//! Three hosts of one database whose log is in a store, on simulated disks: they crash, are killed, follow and take over in any
-//! order, with checkpoints of their own or without, beside a store that loses answers, while bases are put there and what is
-//! before them is deleted at any moment.
+//! Three hosts of one database whose log is in a store, on simulated disks. They crash, are killed, follow and take
+//! over in any order, with checkpoints of their own or without. The store loses answers. At any moment bases are put
+//! there, and entries before them are deleted.
 
 use crate::common::store::{Lossy, Primary, disk, follow, options};
 use sardonyx_base::random::Random;
@@ -13,7 +13,7 @@ use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::shell::Follower;
 use std::collections::BTreeSet;
 
-/// A host of the world, and what it does.
+/// A host of the world, and its state.
 struct Host {
     disk: SimulatedDisk,
     open: Option<Primary>,
@@ -39,7 +39,7 @@ impl Host {
                 ..Faults::default()
             }),
         };
-        // What was open fails now, and must not be waited for.
+        // Open handles fail now, and must not be waited for.
         self.stop();
     }
 }
@@ -50,23 +50,23 @@ struct World {
     options: StorageOptions,
     /// True if a host that opens leaves the checkpoints to followers, now and then.
     leaves: bool,
-    /// Of which bases are made.
+    /// The follower of which bases are made.
     maker: SimulatedDisk,
     next: u64,
     acknowledged: BTreeSet<u64>,
     counted: Counted,
 }
 
-/// How often something happened.
+/// Counts of events.
 #[derive(Clone, Copy, Default, Debug)]
 struct Counted {
     /// A host began to serve.
     opened: u64,
-    /// One had what the store had not when it was to follow.
+    /// A host that was to follow had entries that the store lacked.
     behind: u64,
     /// Entries were deleted.
     trimmed: u64,
-    /// One could go on nowhere: it had more than the newest base, and another had gone on.
+    /// A host could go on nowhere: it had more than the newest base, and another had continued.
     refused: u64,
 }
 
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// Somebody puts a base into the store, and deletes what is before the last ones.
+    /// A process puts a base into the store, and deletes the entries before the last ones.
     fn trim(&mut self) {
         let (mut replica, mut follower) = follow(&self.maker, &self.options).unwrap();
         while let Some(entry) = follower.next_entry().unwrap() {
@@ -143,7 +143,7 @@ impl World {
         self.counted.trimmed += u64::from(deleted.log.entries > 0);
     }
 
-    /// This host gets an empty directory, as the error says.
+    /// This host gets an empty directory, as the error advises.
     fn replace(&mut self, at: usize) {
         self.counted.refused += 1;
         let host = &mut self.hosts[at];
@@ -151,7 +151,7 @@ impl World {
         host.disk = disk(self.random.below(1 << 32));
     }
 
-    /// Who serves commits; who follows applies.
+    /// A serving host commits; a following one applies.
     fn go_on(&mut self, at: usize) {
         let host = &mut self.hosts[at];
         if let Some(open) = &host.open {
@@ -259,6 +259,7 @@ fn i12_hosts_that_crash_and_take_over_lose_nothing_that_was_acknowledged() {
     println!("{all:?}");
     assert!(all.opened >= seeds.count() as u64, "{all:?}");
     assert!(all.behind < all.opened && all.trimmed > 0, "{all:?}");
-    // It takes another host that goes on with less than the one before had on its way, a base of that at once, and a trim.
+    // This needs another host that continues with less than the one before had on its way. It also needs a base of
+    // that at once, and a trim.
     assert!(20 * all.refused <= all.opened, "{all:?}");
 }

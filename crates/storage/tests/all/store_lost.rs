@@ -1,5 +1,5 @@
-//! What is lost when it is needed: entries of a store whose log a directory no longer has from the beginning on, and log of
-//! the directory that the store does not have. Nothing is deleted then, since what is left may be the only copy.
+//! Losses when data is needed: entries of a store whose log a directory no longer has from the beginning on, and log
+//! that only the directory has. Nothing is deleted then, since the rest may be the only copy.
 
 use crate::common::store::{
     Lossy, Primary, disk, follow, has_all, impatient, left_to_followers, put_base,
@@ -135,7 +135,7 @@ fn i12_a_directory_that_lost_log_which_is_nowhere_else_does_not_begin_anew() {
     let home = log_went_round(&options, false);
     let first = Primary::open(&home, options.clone()).unwrap();
     (MANY + 1..=2 * MANY).for_each(|number| first.commit(number).unwrap());
-    // What is acknowledged from here on is here alone.
+    // Transactions acknowledged from here on are here alone.
     store.cut_off(true);
     (2 * MANY + 1..=2 * MANY + 30).for_each(|number| first.commit(number).unwrap());
     first.close();
@@ -222,6 +222,6 @@ fn a_database_with_parts_elsewhere_does_not_leave_its_checkpoints_to_followers()
         ..elsewhere
     };
     Primary::open(&home, taken_here).unwrap().close();
-    // The manifest says where they are.
+    // The manifest requires them.
     refused(&options);
 }

@@ -1,4 +1,5 @@
-//! Several makers of bases for one store, each of which deletes what it does not keep: a base is whole, or is none.
+//! Several makers of bases for one store, each of which deletes bases beyond its retention: a base is whole, or does
+//! not count.
 
 use crate::common::store::{Lossy, Primary, caught_up, disk, impatient, options, put_base};
 use sardonyx_storage::engine::{

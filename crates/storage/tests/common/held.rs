@@ -5,11 +5,11 @@ use sardonyx_storage::disk::{DiskError, SimulatedDisk};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What may have to wait, or to fail.
+/// A gate at which calls may have to wait, or to fail.
 #[derive(Debug, Default)]
 struct Gate {
     is_held: Mutex<bool>,
-    /// What waited, and comes later, is not done.
+    /// Calls that waited, or come later, are not done.
     fails: AtomicBool,
     changed: Condvar,
 }
@@ -28,7 +28,7 @@ impl Gate {
     }
 }
 
-/// A simulated disk with a gate before the syncs of its log: what is written there meanwhile is not stable.
+/// A simulated disk with a gate before the syncs of its log: bytes written meanwhile are not stable.
 #[derive(Clone, Debug)]
 pub struct HeldDisk {
     #[allow(dead_code, reason = "only tests of storage crash it")]
@@ -51,7 +51,7 @@ impl HeldDisk {
         HeldDisk { inner, disk, gate }
     }
 
-    /// Has syncs of the log wait until what is returned is dropped, also by a test that fails.
+    /// Has syncs of the log wait until the returned guard is dropped, also by a test that fails.
     pub fn hold_back(&self) -> Held {
         *self.gate.is_held.lock().unwrap() = true;
         Held(self.gate.clone())

@@ -1,4 +1,4 @@
-//! A log and its pen by themselves, without the engine: nobody takes checkpoints, so a full log stays full.
+//! A log and its pen by themselves, without the engine: there are no checkpoints, so a full log stays full.
 
 #![cfg_attr(
     shuttle,
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Small segments.
 pub const LAYOUT: LogLayout = LogLayout::new(5, 64 << 10);
 
-/// How a log is to be.
+/// The parameters of a log.
 pub struct LogAlone {
     pub layout: LogLayout,
     pub policy: GroupPolicy,
@@ -36,9 +36,9 @@ pub struct LogAlone {
     /// Segments that are prepared at first.
     pub prepared: u64,
     pub feeds: Vec<Arc<Feed>>,
-    /// Whether groups go to a copy elsewhere, too.
+    /// True if groups go to a copy elsewhere, too.
     pub is_copied: bool,
-    /// Whether a sync here is not waited for.
+    /// True if a sync here is not waited for.
     pub is_synced_behind: bool,
 }
 
@@ -60,7 +60,7 @@ impl Default for LogAlone {
 }
 
 impl LogAlone {
-    /// Begins the log on this disk. No thread is started, whoever is said to drive it.
+    /// Begins the log on this disk. No thread is started, for any value of `drive`.
     pub fn pen<A>(self, disk: Arc<dyn Disk>, appender: A) -> Pen<A> {
         let segments = Segments::open(disk, self.layout, Lsn(0), self.segments_max);
         let segments = Arc::new(segments.expect("segments"));

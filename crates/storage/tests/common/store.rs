@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Waits until this is so, which another thread brings about.
 ///
 /// # Panics
-/// After a minute, with what was waited for: a test that fails says more than one that hangs.
+/// After a minute, with the awaited condition: a test that fails shows more than one that hangs.
 pub fn wait_until(awaited: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -38,7 +38,7 @@ pub fn wait_until(awaited: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// What happens while somebody waits for an answer.
+/// An action during the wait for an answer.
 pub struct Hook(Box<dyn FnOnce() + Send>);
 
 impl std::fmt::Debug for Hook {
@@ -47,11 +47,11 @@ impl std::fmt::Debug for Hook {
     }
 }
 
-/// A store that gives no answer now and then, whether it did what was asked or not.
+/// A store that gives no answer now and then, for requests that it did or not.
 #[derive(Debug, Default)]
 pub struct Lossy {
     pub inner: MemoryStore,
-    /// The chance in 100 that there is none, and what it is drawn from.
+    /// The chance in 100 that there is none, and the random numbers for it.
     silence: Mutex<Option<(u64, Random)>>,
     /// So many requests reach the store.
     reachable: Mutex<Option<u64>>,
@@ -253,7 +253,7 @@ pub fn left_to_followers(store: &Arc<Lossy>, durable_at: DurableAt) -> StorageOp
 pub struct Primary {
     pub engine: Engine,
     pen: Pen<()>,
-    /// What is there since it was opened.
+    /// The changes since it was opened.
     pages: Vec<u8>,
 }
 
@@ -332,12 +332,12 @@ impl Primary {
     }
 }
 
-/// Whether it has the numbers from 1 on.
+/// Returns true if it has the numbers from 1 on.
 pub fn has_all(primary: &Primary, last: u64) -> bool {
     (1..=last).all(|number| primary.has(number))
 }
 
-/// The same, but what the store does not answer at once is given up.
+/// The same, but requests without an immediate answer are given up.
 pub fn impatient(mut options: StorageOptions) -> StorageOptions {
     if let Some(remote) = &mut options.remote {
         remote.patience.time_limit = Duration::ZERO;
@@ -375,7 +375,7 @@ pub fn caught_up(disk: &SimulatedDisk, options: &StorageOptions) -> Replica {
     replica
 }
 
-/// A base of what a follower has.
+/// A base of a follower's state.
 pub fn put_base(disk: &SimulatedDisk, options: &StorageOptions) -> u64 {
     let remote = options.remote.as_ref().unwrap();
     let (name, head) = caught_up(disk, options).put_base(options, remote).unwrap();

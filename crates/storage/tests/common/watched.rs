@@ -4,8 +4,8 @@ use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock
 use std::fmt;
 use std::sync::Arc;
 
-/// What is about to be done. A durable write is [`Change::WriteDurable`], then a [`Change::Sync`] behind its bytes, which
-/// are not stable before that.
+/// The change that is about to be done. A durable write is [`Change::WriteDurable`], then a [`Change::Sync`] behind
+/// its bytes, which are not stable before that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     Open,
@@ -38,7 +38,8 @@ impl fmt::Debug for WatchedDisk {
 }
 
 impl WatchedDisk {
-    /// Calls `look` before each change, with the name of the file or directory; what it returns as an error is not done.
+    /// Calls `look` before each change, with the name of the file or directory; if it returns an error, the change is
+    /// not done.
     pub fn new(
         inner: impl Disk + 'static,
         look: impl Fn(&str, Change) -> Result<(), DiskError> + Send + Sync + 'static,

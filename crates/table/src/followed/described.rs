@@ -1,7 +1,7 @@
-//! The catalogue and the schemas as a group of the log has made them, compared with what is known of the tables.
+//! The catalogue and the schemas after a group of the log, compared with the known tables.
 //!
-//! A table that only got more pages goes on as it is. One whose definition, life or schema is another is rebuilt from its
-//! pages, which takes as long as at an opening; so does an index that was created. All others are not concerned.
+//! A table that only got more pages continues. One whose definition, life or schema differs is rebuilt from its pages,
+//! which takes as long as at an opening. A created index is built likewise. All others are not concerned.
 
 use super::touched::Touched;
 use super::{FollowedSpace, forget_places};
@@ -24,14 +24,14 @@ pub(super) struct Owners {
     extents: Vec<(u64, u64, u16)>,
     /// The table of schemas, if there is one.
     schemas: Option<u16>,
-    /// Where multi-level transactions keep how to undo them, if the database ever had any.
+    /// The table in which multi-level transactions keep their undo, if the database ever had any.
     undo: Option<u16>,
     /// Tables that were rebuilt with the group that is being applied, by number.
     rebuilt: Vec<u16>,
 }
 
 impl Owners {
-    /// As a catalogue says.
+    /// The owners of the pages, from a catalogue.
     pub fn of(catalogue: &Catalogue) -> Result<Owners, TableError> {
         let numbers = 0..catalogue.definitions.len() as u16;
         let mut extents: Vec<_> = numbers
@@ -74,7 +74,7 @@ impl Owners {
 }
 
 impl FollowedSpace {
-    /// Takes what the pages say by now of which tables there are, and what they are.
+    /// Takes the tables and their descriptions from the pages.
     pub(super) fn describe(&mut self, touched: &mut Touched) -> Result<(), TableError> {
         let TableSpace {
             store,

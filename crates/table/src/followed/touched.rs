@@ -1,12 +1,13 @@
-//! The rows that a group of the log touches, and the indexes that this concerns: found in its records and in the pages as
-//! they are before it.
+//! The rows that a group of the log touches, and the indexes that this concerns: found in its records and in the pages
+//! before the group.
 //!
-//! A row counts as touched by an index if bytes of its key are written, or if it comes or goes. Its bit in the page's
-//! bitmap may flip and flip back within one group, so flips are counted against what the group itself has made of the
-//! bitmap so far. A page whose last word is written may be for something else afterwards: all of its rows are touched.
+//! A row counts as touched by an index if bytes of its key are written, or if it is inserted or deleted. Its bit in
+//! the page's bitmap may flip and flip back within one group. So flips are counted against the bitmap as the group's
+//! own earlier records left it. A page whose last word is written may have another use afterwards: all of its rows are
+//! touched.
 //!
-//! Long values stand outside of their row. The writer logs the reference of one that an index has with every change of
-//! it, also if the reference stays what it was (`crate::transaction`): so a change of a key is always a write to its row.
+//! Long values are stored outside of their row. The writer logs the reference of an indexed one with every change of
+//! it, even an unchanged reference (`crate::transaction`). So a change of a key is always a write to its row.
 
 use super::described::Owners;
 use crate::space::TableSpace;
@@ -172,7 +173,7 @@ struct Written<'a> {
     table: u16,
     page: PageId,
     layout: PageLayout,
-    /// Where in the page.
+    /// The offset in the page.
     offset: usize,
     bytes: &'a [u8],
 }

@@ -1,9 +1,9 @@
-//! Many keys found by an ordered index at once. One after another, each waits for its leaf and then for its row, which
-//! seldom are in the processor's caches; together the waits overlap, and a key takes a fraction of the time. It is the
-//! batch execution of the TPK paper (section 5, "locate, then work"), for reads.
+//! Lookups of many keys by an ordered index at once. One after another, each waits for its leaf and then for its row,
+//! which seldom are in the processor's caches. Together the waits overlap, and a key takes a fraction of the time. It
+//! is the batch execution of the TPK paper (section 5, "locate, then work"), for reads.
 //!
-//! Invariant: what is given is in the keys' order, one for each key. A key that is wrong is told in its place and the
-//! others are found; that the snapshot was ended is told once, and is the end.
+//! Invariant: there is one result for each key, in the keys' order. A wrong key gives an error in its place, and the
+//! others are found. The end of the snapshot gives one error, and ends the results.
 
 use super::reader::Reader;
 use crate::ordered::AT_ONCE;
@@ -13,17 +13,17 @@ use sardonyx_rows::key::KeyValues;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 
-/// Where the rows of keys are: [`Reader::find_many`].
+/// The places of the rows of keys: [`Reader::find_many`].
 pub(crate) struct FindMany<'a, P: ?Sized, I, A> {
     reader: Reader<'a, P>,
     keys: I,
     /// Asks the processor for a row.
     ask: A,
-    /// What was found of the keys taken last, and how many were given of it.
+    /// The results of the keys taken last, and the number of them already returned.
     found: [Option<Address>; AT_ONCE],
     count: usize,
     given: usize,
-    /// That of one key more, which had to be looked for alone.
+    /// The result of one key more, which had to be looked for alone.
     alone: Option<Result<Option<Address>, Error>>,
     is_over: bool,
 }
@@ -67,7 +67,7 @@ where
                 count += 1;
                 continue;
             }
-            // Entries do not have all of this index's keys, or it is none of them.
+            // Entries do not have whole keys of this index, or it is no key of it.
             self.alone = Some(self.reader.find(&key));
             break;
         }

@@ -10,7 +10,7 @@ use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::ops::{Bound, RangeBounds};
 
-/// An index with what reading it needs.
+/// An index with the parts that reading it needs.
 pub(crate) struct Reader<'a, P: ?Sized> {
     pub nodes: &'a P,
     pub rows: &'a P,

@@ -1,4 +1,4 @@
-//! The bytes that an open transaction keeps: its changes, and notes of what it read.
+//! The bytes that an open transaction keeps: its changes, and notes of its reads.
 //!
 //! Invariant: memory is taken of each bound before it is used. A shared budget counts a transaction only if it keeps more
 //! than a few bytes.
@@ -16,8 +16,8 @@ use std::sync::Arc;
 const UNCOUNTED_BYTES: usize = 64 << 10;
 
 impl OpenRows {
-    /// With a bound on what it keeps, in bytes (default 1 GiB): its changes, and notes of what it read. Takes `self`
-    /// by value, so a borrower cannot change the bound.
+    /// Sets the bound on its kept bytes (default 1 GiB): its changes, and notes of its reads. Takes `self` by value,
+    /// so a borrower cannot change the bound.
     pub fn with_bytes_max(mut self, bytes: usize) -> Self {
         self.bytes_max = bytes;
         self
@@ -29,8 +29,8 @@ impl OpenRows {
         self.bytes.get()
     }
 
-    /// If its bytes are more than a few, they count in a shared budget, too. An operation that finds no room there fails
-    /// as [`Error::Full`].
+    /// Counts its bytes in a shared budget, too, if they are more than a few. An operation that finds no room there
+    /// fails as [`Error::Full`].
     #[doc(hidden)]
     pub fn counted_in(mut self, budget: Arc<Budget>) -> Self {
         let share = Share::of(budget).in_steps(UNCOUNTED_BYTES);

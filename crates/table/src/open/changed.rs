@@ -1,4 +1,4 @@
-//! The rows of a table that an open transaction has inserted, changed or deleted, in the order of their keys, and the
+//! The rows of a table that an open transaction has inserted, changed or deleted, in the order of their keys. Also the
 //! entries of its indexes for them.
 //!
 //! Invariant: each existing row has an entry in every index, and no other row has one.
@@ -15,7 +15,7 @@ pub(super) type Key = Arc<[u8]>;
 /// The transaction's own state of a row.
 #[derive(Clone, Debug)]
 pub(super) enum Own {
-    /// The row as it is now, in the format of rows of their own.
+    /// The present row, in the format of rows of their own.
     Row(Arc<[u8]>),
     /// The row is deleted.
     Gone,
@@ -35,14 +35,14 @@ impl Own {
 #[derive(Debug)]
 pub(super) struct Changed {
     rows: BTreeMap<Key, Own>,
-    /// Of each index of the schema, but that of the primary key, which the rows themselves are.
+    /// The entries of each index of the schema, except the primary key, whose entries are the rows themselves.
     entries: Vec<BTreeMap<Vec<u8>, Key>>,
     /// The number of rows beyond the snapshot's.
     pub more: i64,
 }
 
 impl Changed {
-    /// None, of a table with so many indexes.
+    /// No changes, of a table with so many indexes.
     pub fn of(indexes: usize) -> Self {
         Changed {
             rows: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl Changed {
     }
 }
 
-/// Rows that are there in the order of an index, from both ends.
+/// The transaction's own rows in the order of an index, from both ends.
 #[derive(Debug)]
 pub(super) enum OwnRows<'c> {
     None,

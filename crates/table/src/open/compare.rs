@@ -1,7 +1,7 @@
 //! Comparing an open transaction's reads with the state at its end.
 //!
 //! Pages that did not change since the snapshot are skipped; others are compared row by row, by values. So two
-//! transactions that meet in one page do not conflict, and neither does a value that returned to what it was. That is
+//! transactions on one page do not conflict, and neither does a value that returned to its former one. That is
 //! right for values outside of rows, too: each change of one changes the page of its row (`crate::changed_rows`).
 
 use super::changed::Key;
@@ -251,7 +251,7 @@ impl Both<'_> {
         is_same(&self.before.schema, &before, &now)
     }
 
-    /// Checks a row at a place, or that there is none with this key.
+    /// Checks a row at a place, or the absence of a row with this key.
     fn check_key(
         &self,
         key: &[u8],
@@ -374,7 +374,7 @@ impl Both<'_> {
         }
     }
 
-    /// The slots with rows in a page; none if it is none of rows.
+    /// The slots with rows in a page; none if it is no page of rows.
     fn slots(&self, content: &[u8], before: bool) -> Vec<usize> {
         if !PageLayout::has_rows(content) {
             return Vec::new();

@@ -58,7 +58,7 @@ impl ConstrainedRows for OpenRows {
     ) -> Result<Option<Key>, TableError> {
         let known = self.known(table)?;
         if columns_of(&known.schema.primary).eq(columns.iter().copied()) {
-            // A value that the columns cannot have is none of a row.
+            // No row has a value that the columns cannot have.
             return match known.format.key(values) {
                 Ok(_) => WriteRows::find_row(self, table, values),
                 Err(_) => Ok(None),

@@ -11,7 +11,7 @@ use sardonyx_rows::schema::ValueRef;
 pub enum OwnRow<'r> {
     /// Nothing: the row is as it was.
     Same,
-    /// The row as it is now.
+    /// The present row.
     Row(OpenRow<'r>),
     /// The transaction has deleted it.
     Gone,
@@ -32,7 +32,7 @@ impl OpenRows {
     /// True if the snapshot has none of the rows that it has changed in a table.
     ///
     /// # Errors
-    /// That there is no such table; that the snapshot was ended.
+    /// There is no such table, or the snapshot was ended.
     #[doc(hidden)]
     pub fn has_only_new(&self, table: u16) -> Result<bool, TableError> {
         for (key, _) in self.changed(table).into_iter().flat_map(Changed::rows) {
@@ -43,10 +43,10 @@ impl OpenRows {
         Ok(true)
     }
 
-    /// Its state of the row with a key. That is no read of the snapshot.
+    /// The transaction's own state of the row with a key. That is no read of the snapshot.
     ///
     /// # Errors
-    /// That there is no such table, or these are no values of a key.
+    /// There is no such table, or these are no values of a key.
     #[doc(hidden)]
     pub fn own_row(&self, table: u16, key: &[ValueRef<'_>]) -> Result<OwnRow<'_>, TableError> {
         let known = self.known(table)?;
@@ -61,7 +61,7 @@ impl OpenRows {
     /// Calls `each` with the rows of keys of which the snapshot has none.
     ///
     /// # Errors
-    /// Errors of `each`; that there is no such table; that the snapshot was ended.
+    /// The errors of `each`; there is no such table; the snapshot was ended.
     #[doc(hidden)]
     pub fn inserted_rows<E: From<TableError>>(
         &self,

@@ -75,7 +75,7 @@ impl<'r> OpenIndex<'r> {
     /// The first row with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns; [`Error::Limit`] if the key is too long, the
+    /// [`Error::Refused`] if the index's columns cannot have the values; [`Error::Limit`] if the key is too long, the
     /// transaction keeps too much, or its snapshot was ended.
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<OpenRow<'r>>, Error> {
         self.beginning(&key)?.next().transpose()

@@ -90,7 +90,7 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Conflict`] if something that it read has changed: it had no effect, and can be run again.
-    /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; those of the changes.
+    /// [`Error::Limit`] if its snapshot was ended, or the changes are too large; the errors of the changes.
     pub fn install(self, tx: &mut Transaction<'_>, left: &mut LeftRows) -> Result<(), Error> {
         let changes = self.compared(tx, &[]);
         // Before pages change, so that none is copied for it.

@@ -1,9 +1,9 @@
 //! Common bounds of a database's open transactions: their number, and their bytes.
 //!
-//! At either bound the oldest is ended. So a program that forgets transactions delays no other one. The content of an ended
-//! one is freed when the program drops it.
+//! At either bound the oldest is ended. So a program that forgets transactions delays no other one. The program frees
+//! the content of an ended one by dropping it.
 //!
-//! Invariant: when a transaction takes bytes, the running ones have at most the bound, and the ended ones that are not
+//! Invariant: when a transaction takes bytes, the running ones have at most the bound. The ended ones that are not
 //! dropped have at most as much. So both together never have more than twice the bound.
 
 use sardonyx_base::process::Process;
@@ -98,7 +98,7 @@ impl OpenTransactions {
         self.bytes_max / 4
     }
 
-    /// The most bytes that one takes at a time beyond what it needs.
+    /// The most bytes that one takes at a time beyond its needs.
     fn at_once(&self) -> usize {
         (self.bytes_max / 64).clamp(1, TAKEN_AT_ONCE)
     }
@@ -193,7 +193,7 @@ impl Life {
         self.all.process.is_current()
     }
 
-    /// Gives back what it has taken beyond these bytes, in whole parts.
+    /// Releases its bytes beyond these, in whole parts.
     pub fn give(&mut self, bytes: usize) {
         let kept = bytes.next_multiple_of(self.all.at_once());
         let (Some(number), Some(less)) = (self.number, self.taken.checked_sub(kept)) else {

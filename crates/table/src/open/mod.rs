@@ -392,7 +392,7 @@ impl OpenRows {
         at.map(|at| self.frozen_row(table, at)).transpose()
     }
 
-    /// The row with this key as it is now.
+    /// The present row with this key.
     fn row_with_key(&self, table: u16, key: &[u8]) -> Result<Option<OpenRow<'_>>, TableError> {
         let known = self.known(table)?;
         match self.own(table, key) {

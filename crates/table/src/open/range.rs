@@ -21,7 +21,7 @@ pub struct OpenRange<'r> {
     table: u16,
     index: &'r Secondary,
     cursor: Cursor,
-    /// The next rows of the snapshot from either end, with what they are known by in the index.
+    /// The next rows of the snapshot from either end, with their entries in the index.
     front: Option<Ahead<'r>>,
     back: Option<Ahead<'r>>,
     /// Its own ones in the range.

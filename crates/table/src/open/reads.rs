@@ -99,7 +99,7 @@ fn edge(place: &Option<(Vec<u8>, bool)>) -> Option<Edge<'_>> {
 pub(super) struct Extent {
     pub front: u64,
     pub back: u64,
-    /// Also that there are no more.
+    /// True if the absence of more rows was read, too.
     pub all: bool,
 }
 

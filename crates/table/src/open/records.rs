@@ -38,7 +38,8 @@ impl OpenRows {
     ///
     /// # Errors
     /// [`Error::Refused`] if the handle is another database's, or its table had other columns; [`Error::Limit`] if the
-    /// transaction keeps too much, or its snapshot was ended; [`Error::Damaged`] if a value is none of its field's type.
+    /// transaction keeps too much, or its snapshot was ended; [`Error::Damaged`] if a value is not of its field's
+    /// type.
     pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
         let known = self.known_of(table)?;
         let bytes = known.record_key::<R>(&key)?;
@@ -104,12 +105,12 @@ impl OpenRows {
         records::put(self, table, record)
     }
 
-    /// Changes a record in a copy of its own; columns that are no fields stay as they are. Returns what `change` returns,
-    /// or `None` if there is no such record.
+    /// Changes a record in a copy of its own; columns that are no fields keep their values. Returns the result of
+    /// `change`, or `None` if there is no such record.
     ///
     /// # Errors
-    /// [`Error::Refused`] also if the key was changed, otherwise those of [`OpenRows::insert`]. The record is then as
-    /// before. So it is if `change` panics.
+    /// [`Error::Refused`] also if the key was changed; otherwise the errors of [`OpenRows::insert`]. The record is
+    /// then as before. So it is if `change` panics.
     pub fn update<R: Record, T>(
         &mut self,
         table: Table<R>,
@@ -397,7 +398,7 @@ impl<'r, R: Record> RecordIndex<'r, R> {
     /// The first record with this key, or whose key begins with these values.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the values are none of the index's columns; [`Error::Limit`] if the key is too long, the
+    /// [`Error::Refused`] if the index's columns cannot have the values; [`Error::Limit`] if the key is too long, the
     /// transaction keeps too much, or its snapshot was ended.
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<R>, Error> {
         let found = self.index.get_by(key)?;

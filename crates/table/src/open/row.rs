@@ -29,7 +29,7 @@ impl OpenRow<'_> {
     /// The row as bytes of its own.
     pub(super) fn to_bytes(&self, format: &RowFormat) -> Result<Arc<[u8]>, TableError> {
         match &self.0 {
-            // Its fixed part is all of it, as it stands in either.
+            // The fixed part is the whole row, and has the same bytes in both.
             Of::Snapshot(row)
                 if format.is_fixed() && row.fixed().len() == format.schema().row_bytes =>
             {

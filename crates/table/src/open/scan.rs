@@ -30,7 +30,7 @@ impl<'r> OpenScan<'r> {
         Ok(scan)
     }
 
-    /// Of the snapshot's rows alone.
+    /// A scan of the snapshot's rows alone.
     pub(super) fn of_snapshot(rows: &'r OpenRows, table: u16) -> Result<Self, TableError> {
         Ok(OpenScan {
             frozen: Some(rows.snapshot.scan_of(table)?),

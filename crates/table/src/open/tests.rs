@@ -1,4 +1,4 @@
-//! The work of an open transaction does not grow with what it has done before: counted in rows of its own that it looks at.
+//! The work of an open transaction does not grow with its earlier changes: counted in its own rows that it reads.
 
 use super::changed::{Key, looked_at};
 use super::compare::compared;
@@ -430,7 +430,7 @@ fn many_changed_rows_are_not_looked_at_for_few_reads() {
         }
         let (ranges, rows) = compared_behind(&mut space, &open, changed);
         assert_eq!(ranges, compared);
-        // Those of one page more.
+        // The places of one page more.
         assert!((1..2 * 600 + 200).contains(&rows), "{rows}");
     }
     // Keys as parts of an index.

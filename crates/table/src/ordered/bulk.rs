@@ -15,13 +15,13 @@ const INNER_FILL: usize = INNER_ENTRIES * 9 / 10;
 /// A tree with these entries, which are in order.
 ///
 /// # Errors
-/// [`StoreError`] if there is no memory; what was allocated is given back.
+/// [`StoreError`] if there is no memory; allocated nodes are freed.
 pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, StoreError> {
     let mut tree = Tree::default();
     if entries.is_empty() {
         return Ok(tree);
     }
-    // All of it first, so that nothing fails half-way: nodes stand one behind another where there is no other use.
+    // All is allocated first, so that nothing fails half-way: nodes are contiguous if there is no other use.
     let leaves = entries.len().div_ceil(LEAF_FILL);
     let mut inner_nodes = 0;
     let mut width = leaves;
@@ -62,7 +62,7 @@ pub(crate) fn build(store: &mut IndexStore, entries: &[Entry]) -> Result<Tree, S
 }
 
 impl Tree {
-    /// Puts entries, which are in order, behind all that are there.
+    /// Appends entries, which are in order, behind all present ones.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.

@@ -1,4 +1,4 @@
-//! Walking over a part of an ordered index, from both ends. Whoever reads the rows gets them asked for ahead.
+//! Walking over a part of an ordered index, from both ends. For a caller that reads the rows, they are prefetched.
 
 use super::Tree;
 use super::node::{LEAF_BYTES, LEAF_ENTRIES, Leaf};

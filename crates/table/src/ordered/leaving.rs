@@ -1,9 +1,10 @@
-//! Trees that no table has any more, as those of a content that was replaced. Their nodes are given back a few at a time, so
+//! Trees that no table has any more, such as those of a replaced content. Their nodes are freed a few at a time, so
 //! that the transaction that replaces a large table takes no longer than another one.
 //!
-//! Invariants: a node is given back once, and its children are known by then. A step gives back a part of what is left, up
-//! to a bound. A content is made in at least a transaction for 500 rows, so steps give back faster than contents are replaced.
-//! An index that one transaction builds, and undoes or loses, is given back whole before the next one is built so.
+//! Invariants: a node is freed once, and its children are known by then. A step frees a part of the remaining nodes,
+//! up to a bound. A content is made in at least a transaction for 500 rows, so steps free faster than contents are
+//! replaced. An index that one transaction builds, and undoes or loses, is freed whole before the next one is built
+//! so.
 
 use super::Tree;
 use super::node::{INNER_BYTES, LEAF_BYTES};
@@ -22,7 +23,7 @@ const NODES_MAX: u64 = 2000;
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
     nodes: Vec<(Address, u8)>,
-    /// Of all nodes that are left.
+    /// The bytes of all remaining nodes.
     bytes: u64,
 }
 

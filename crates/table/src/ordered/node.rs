@@ -1,10 +1,10 @@
-//! Nodes of an ordered index, as they stand in the index store.
+//! Nodes of an ordered index, in the layout of the index store.
 //!
-//! An entry is the first 8 bytes of a key's encoding, read as a number, and the address of its row. A leaf has
-//! entries and the leaves on both sides. An inner node has children and, for each but the first, the first entry
-//! below it. The parts of entries stand in arrays of their own, so that a search reads few cache lines. Behind the
-//! last prefix stand the largest ones there are, so that a search need not know how many there are, and takes the
-//! same steps in every node, without a branch that would be guessed wrong.
+//! An entry is the first 8 bytes of a key's encoding, read as a number, and the address of its row. A leaf has entries
+//! and the leaves on both sides. An inner node has children and, for each but the first, the first entry below it. The
+//! parts of entries are in arrays of their own, so that a search reads few cache lines. The places behind the last
+//! prefix have the largest prefix. So a search does not depend on the number of entries. It takes the same steps in
+//! every node, without a branch that would be mispredicted.
 
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::Words;
@@ -25,14 +25,14 @@ pub(crate) const INNER_BYTES: usize = size_of::<Inner>();
 /// Children but the first.
 const INNER_OTHERS: usize = INNER_ENTRIES - 1;
 
-/// Where the parts of nodes begin, in words.
+/// The offsets of the parts of nodes, in words.
 const LEAF_PREVIOUS: usize = offset_of!(Leaf, previous) / 8;
 const LEAF_PREFIXES: usize = offset_of!(Leaf, prefixes) / 8;
 const LEAF_ADDRESSES: usize = offset_of!(Leaf, addresses) / 8;
 const INNER_PREFIXES: usize = offset_of!(Inner, prefixes) / 8;
 const INNER_CHILDREN: usize = offset_of!(Inner, children) / 8;
 
-/// What a search reads of an inner node where no rows have to be looked at, in bytes.
+/// The bytes of an inner node that a search reads if no rows must be read.
 pub(crate) const INNER_SEARCHED_BYTES: usize = offset_of!(Inner, addresses);
 
 const _: () = assert!(LEAF_BYTES.is_power_of_two() && INNER_BYTES.is_power_of_two());
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Leaf {
-    /// Entries (8 bits), and the next leaf's address shifted over them; leaves stand at multiples of 256 at least.
+    /// Entries (8 bits), and the next leaf's address shifted over them; leaves are at multiples of 256 at least.
     head: U64,
     previous: U64,
     prefixes: [U64; LEAF_ENTRIES],
@@ -66,23 +66,23 @@ pub(crate) struct Inner {
     addresses: [U64; INNER_ENTRIES],
 }
 
-/// What an unused place for a prefix has.
+/// The value of an unused place for a prefix.
 const UNUSED: U64 = U64::new(u64::MAX);
 
-/// What is looked for: the place before the first entry that is not before it. An entry with a lower prefix is, one
-/// with a higher prefix is not.
+/// The goal of a search: the place before the first entry that is not before it. An entry with a lower prefix is
+/// before it, and one with a higher prefix is not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sought<F> {
     pub prefix: u64,
     pub ties: Ties<F>,
 }
 
-/// Which of the entries with the prefix that is looked for come before the place.
+/// The entries with the sought prefix that come before the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ties<F> {
     /// None, or all.
     Before(bool),
-    /// Those for whose rows this says so.
+    /// The entries for whose rows this returns true.
     ByRow(F),
 }
 
@@ -90,9 +90,9 @@ pub(crate) enum Ties<F> {
 const LEAF_GROUP: usize = 8;
 const INNER_GROUP: usize = 7;
 
-/// How many of `N` numbers, which are in order, come first that are `before`: first the last number of each group but
-/// the last one is compared, then the others of the group in question. The comparisons of a step do not wait for one
-/// another, and none is a branch: halving, in which each waits for the one before, takes twice the time.
+/// The number of the first of `N` numbers, which are in order, that are `before`. The last number of each group but
+/// the last one is compared first, then the others of the group in question. The comparisons of a step do not wait for
+/// one another, and none is a branch. Halving, in which each waits for the one before, takes twice the time.
 #[inline(always)]
 fn partition<const N: usize, const GROUP: usize>(
     number: impl Fn(usize) -> u64,
@@ -108,7 +108,7 @@ fn partition<const N: usize, const GROUP: usize>(
     group * GROUP + count(group * GROUP, 1, GROUP - 1)
 }
 
-/// How many of the entries come before the place that is looked for.
+/// The number of entries before the place that is looked for.
 #[inline(always)]
 fn position<const N: usize, const GROUP: usize, E>(
     prefixes: &[U64],
@@ -212,7 +212,7 @@ impl Leaf {
         match behind {
             true => {
                 let at = partition::<LEAF_ENTRIES, LEAF_GROUP>(of, |other| other <= prefix);
-                // What is unused is not greater than the largest prefix.
+                // An unused place is not greater than the largest prefix.
                 at.min(Self::count_of(leaf.word(0)))
             }
             false => partition::<LEAF_ENTRIES, LEAF_GROUP>(of, |other| other < prefix),
@@ -363,15 +363,15 @@ impl Inner {
         position::<INNER_OTHERS, INNER_GROUP, E>(prefixes, addresses, self.count() - 1, sought)
     }
 
-    /// Of an inner node, given its words: the child in which the first entry is that has at least this prefix, or, if
-    /// `last`, the last that has at most this one.
+    /// The child of an inner node, given its words, that has the first entry with at least this prefix. If `last`, the
+    /// child that has the last entry with at most this prefix.
     #[inline(always)]
     pub fn child_in<W: Words>(inner: W, prefix: u64, last: bool) -> Address {
         let of = |at| inner.word(INNER_PREFIXES + 1 + at);
         let at = match last {
             true => {
                 let at = partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other <= prefix);
-                // What is unused is not less than the largest prefix, nor greater.
+                // An unused place is not less than the largest prefix, nor greater.
                 at.min((inner.word(0) as usize).wrapping_sub(1))
             }
             false => partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other < prefix),

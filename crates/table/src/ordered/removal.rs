@@ -1,5 +1,5 @@
-//! Removing an entry: nodes that become empty are freed, and those that are less than a quarter full are joined with a
-//! neighbour where both then fill three quarters at most. Invariants: see [`Tree`](super::Tree)'s room.
+//! Removing an entry. Nodes that become empty are freed. Those that are less than a quarter full are joined with a
+//! neighbour if both then fill three quarters at most. Invariants: see [`Tree`](super::Tree)'s module.
 
 use super::node::{Entry, INNER_BYTES, INNER_ENTRIES, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use super::search::{live_inner, live_leaf};
@@ -9,8 +9,9 @@ use sardonyx_storage::page::Address;
 use zerocopy::IntoBytes;
 
 impl Tree {
-    /// Removes an entry, the last for which `up_to` says so: an entry with a lower prefix is up to it, one with a
-    /// higher prefix is not, one with this prefix if the condition on its row holds. Returns whether it was there.
+    /// Removes an entry, the last for which `up_to` holds. An entry with a lower prefix is up to it, and one with a
+    /// higher prefix is not. One with this prefix is if the condition on its row holds. Returns true if the entry was
+    /// there.
     pub fn remove(
         &mut self,
         store: &mut IndexStore,
@@ -62,7 +63,7 @@ impl Tree {
     /// Takes the child out that the path leads to on the lowest of so many levels of inner nodes.
     fn remove_child(&mut self, store: &mut IndexStore, path: &Path, levels: usize) {
         let Some(level) = levels.checked_sub(1) else {
-            // The root itself is gone.
+            // The root itself was freed.
             *self = Tree::default();
             return;
         };
@@ -85,7 +86,7 @@ impl Tree {
         self.lower_root(store);
     }
 
-    /// A root with one child is none.
+    /// A root with one child is removed.
     fn lower_root(&mut self, store: &mut IndexStore) {
         while self.height > 0 {
             let root = live_inner(store.bytes(), self.root);
@@ -171,8 +172,8 @@ fn neighbours(
         })
 }
 
-/// Notes the first entry below what the path leads to on so many levels, where it stands: in the lowest of the nodes
-/// there in which the path does not lead to the first child.
+/// Stores the first entry below the node that the path leads to on so many levels. Its place is in the lowest of the
+/// nodes there in which the path does not lead to the first child.
 fn set_first(store: &mut IndexStore, path: &Path, levels: usize, first: Entry) {
     let steps = path.steps[..levels].iter().rev();
     if let Some(&(at, position)) = steps.into_iter().find(|(_, position)| *position > 0) {

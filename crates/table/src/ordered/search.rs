@@ -1,4 +1,4 @@
-//! Places searched in nodes, where these stand: a reader takes the few words that a search needs, live or of a snapshot.
+//! Places searched in nodes, in place: a reader takes the few words that a search needs, live or of a snapshot.
 
 use super::node::{INNER_BYTES, INNER_SEARCHED_BYTES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use super::{Entry, Sought, Ties};
@@ -30,7 +30,7 @@ pub(super) fn prefetch_lines<P: PageRead + ?Sized>(nodes: &P, at: Address, bytes
     }
 }
 
-/// What a leaf says of the place that is sought.
+/// The result of searching a leaf.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub position: usize,
@@ -119,7 +119,7 @@ pub(super) fn exact_in_leaf<P: PageRead + ?Sized>(
     }
 }
 
-/// What a leaf says of the place that is sought.
+/// Searches a leaf.
 #[inline(always)]
 pub(super) fn look_into<P: PageRead + ?Sized, E: From<P::Error>>(
     nodes: &P,

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Rows have keys of more than 8 bytes: the address tells the rest of the key, in an order that is not its own.
+/// Rows have keys of more than 8 bytes: the address determines the rest of the key, in an order that is not its own.
 fn rest(address: Address) -> u64 {
     address.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -12,7 +12,7 @@ fn order(entry: Entry) -> (u64, u64) {
     (entry.prefix, rest(entry.address))
 }
 
-/// The place before what is not less.
+/// The place before the first entry that is not less.
 fn sought(limit: (u64, u64)) -> Sought<impl FnMut(Address) -> Result<bool, Infallible>> {
     Sought {
         prefix: limit.0,
@@ -93,7 +93,7 @@ impl Pair {
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
         let Ok(first) = tree.first_from(nodes, sought(from));
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
-        // Where nobody asks for rows: before all entries with a prefix, and behind them.
+        // Without reading rows: before all entries with a prefix, and behind them.
         let of_prefix = (from.0, 0)..=(from.0, u64::MAX);
         let [before, behind] = [false, true].map(|are_before| {
             let ties: Ties<fn(Address) -> Result<bool, Infallible>> = Ties::Before(are_before);
@@ -121,7 +121,7 @@ impl Pair {
         }
     }
 
-    /// The first entry below a node is what stands above it.
+    /// The first entry below a node equals its entry in the node above.
     fn check_below(&self, at: Address, height: u8, first: Option<Entry>) {
         let nodes = self.store.bytes();
         if height == 0 {
@@ -207,7 +207,7 @@ proptest! {
         }
         prop_assert_eq!(&pair.model, &before);
         pair.check();
-        // Most of it goes, in several orders; what is left is in few nodes.
+        // Most entries are removed, in several orders; the rest is in few nodes.
         for (number, entry) in first.iter().enumerate() {
             if number % 40 >= keep {
                 pair.remove(*entry);

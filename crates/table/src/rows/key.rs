@@ -62,7 +62,7 @@ fn each_column(
     }
 }
 
-/// A plain key as it stands in a row. Nothing is allocated for a short one.
+/// A plain key, encoded as in a row. Nothing is allocated for a short one.
 #[derive(Debug)]
 pub(crate) struct PlainKey {
     short: [u8; KEY_BYTES],
@@ -71,7 +71,7 @@ pub(crate) struct PlainKey {
 }
 
 impl PlainKey {
-    /// Of the values of its columns; `None` if the key is not plain.
+    /// Encodes the values of its columns; `None` if the key is not plain.
     pub fn encode(
         schema: &Schema,
         table: &str,

@@ -31,7 +31,7 @@ impl TableSpace {
         }
     }
 
-    /// Where the record with this key is.
+    /// The place of the record with this key.
     #[inline]
     pub(crate) fn place_of<R: Record>(
         &self,
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] if the handle is another database's, or its table has other columns by now;
-    /// [`Error::Damaged`] if a value is none of its field's type.
+    /// [`Error::Damaged`] if a value is not of its field's type.
     #[inline]
     pub fn get<R: Record>(
         &self,
@@ -116,7 +116,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::Refused`] if the handle is another database's, or its table has other columns by now;
-    /// [`Error::Damaged`] if a value is none of its field's type.
+    /// [`Error::Damaged`] if a value is not of its field's type.
     #[inline]
     pub fn get<R: Record>(
         &self,
@@ -153,7 +153,7 @@ impl SpaceSnapshot {
     ///
     /// # Errors
     /// [`Error::Limit`] if the snapshot was ended; [`Error::Refused`] if the handle is another database's, or its table had
-    /// other columns; [`Error::Damaged`] if a value is none of its field's type.
+    /// other columns; [`Error::Damaged`] if a value is not of its field's type.
     pub fn get<R: Record>(&self, table: Table<R>, key: R::Key<'_>) -> Result<Option<R>, Error> {
         let table = self.state_of(table)?;
         if let Some(plain) = R::PLAIN {

@@ -46,9 +46,8 @@ impl SpaceSnapshot {
         Rows::numbered(self, number)
     }
 
-    /// How many pages a table uses: parts of them can be scanned by themselves, from
-    /// [`ScanPlace::at_page`] to where [`ScanRows::place`] is on the next part's first page. None if there is no such
-    /// table.
+    /// The number of pages that a table uses; 0 if there is no such table. Parts of them can be scanned separately,
+    /// from [`ScanPlace::at_page`] until [`ScanRows::place`] is on the next part's first page.
     pub fn pages_of(&self, number: u16) -> u64 {
         let state = self
             .tables
@@ -61,13 +60,13 @@ impl SpaceSnapshot {
             .sum()
     }
 
-    /// What the rows of a table are.
+    /// The schema of a table.
     pub(crate) fn schema_of(&self, number: u16) -> Option<&Arc<Schema>> {
         let table = self.tables.get(usize::from(number))?.as_ref()?;
         Some(&table.schema)
     }
 
-    /// How many rows a table has.
+    /// The number of rows of a table.
     pub(crate) fn rows_in(&self, number: u16) -> Result<u64, TableError> {
         Ok(self.frozen(number)?.state.len)
     }
@@ -145,7 +144,7 @@ impl<'a> ReadRows for &'a SpaceSnapshot {
 }
 
 impl<'a> Table<'a> {
-    /// Where the row with this key is: the values of the primary key's columns, in its order.
+    /// The place of the row with this key: the values of the primary key's columns, in its order.
     pub fn place_of(&self, key: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, TableError> {
         let schema = &self.state.schema;
         let Some(plain) = PlainKey::encode(schema, self.name, key)? else {
@@ -159,7 +158,7 @@ impl<'a> Table<'a> {
         self.place_of_plain(plain.bytes())
     }
 
-    /// Where the row with this key is, as it stands in the row.
+    /// The place of the row with this key, encoded as in the row.
     pub fn place_of_plain(&self, plain: &[u8]) -> Result<Option<Address>, TableError> {
         let (table, rows) = (self.state, &self.snapshot.rows);
         let (mut short, mut buffer) = ([0; SHORT_KEY_BYTES_MAX], Vec::new());
@@ -210,8 +209,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The rows of a table in a snapshot, in no particular order. An error is told once: it is the
-/// end.
+/// The rows of a table in a snapshot, in no particular order. The first error ends the scan.
 pub struct SnapshotScan<'a, T: RowForm<'a, PageSnapshot> = AnyRow> {
     table: Table<'a>,
     columns: T::Columns,
@@ -234,14 +232,14 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
             buffer: Vec::new(),
             ended: false,
         };
-        // Those of the page that were given.
+        // Rows of the page that the earlier scan returned.
         for _ in 0..from.rows() {
             scan.next_address();
         }
         Ok(scan)
     }
 
-    /// How far it has come, to go on from there with another scan of the same snapshot.
+    /// The place to go on from with another scan of the same snapshot.
     pub fn place(&self) -> ScanPlace {
         self.place
     }
@@ -259,7 +257,7 @@ impl<'a, T: RowForm<'a, PageSnapshot>> SnapshotScan<'a, T> {
         None
     }
 
-    /// Where the next row is.
+    /// The address of the next row.
     pub(crate) fn next_address(&mut self) -> Option<Result<Address, SnapshotEnded>> {
         while self.waiting.is_empty() && !self.ended {
             if self.place.rows() > 0 {

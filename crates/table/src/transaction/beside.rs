@@ -1,9 +1,9 @@
-//! A table's next content, made beside the one that it has, by as many transactions as one likes, and then taken over by
-//! one: readers and writers of the table see nothing of it before.
+//! A table's next content. Any number of transactions build it beside the present one, and one transaction then
+//! switches to it. Before that, readers and writers of the table do not see it.
 //!
-//! What is made stands in the catalogue as a table of the engine's own without rows: its pages name the table whose they
-//! will be, and a life that this does not have yet. What was begun and not taken over, by a process that ended, is an
-//! empty table. It is dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
+//! The catalogue has the new content as a table of the engine's own without rows. Its pages name the future table, and
+//! a life that this does not have yet. If the process ends before the switch, the content is an empty table. It is
+//! dropped by the next one, with its table, and by [`Transaction::forget_all_beside`].
 
 use super::{Transaction, note_references};
 use crate::View;
@@ -25,7 +25,7 @@ pub struct Beside {
     number: u16,
     /// The life of the table before, and with the content.
     lives: [u32; 2],
-    /// What the table was when this began.
+    /// The table's schema when this began.
     schema: Arc<Schema>,
     owner: Arc<()>,
 }
@@ -56,8 +56,7 @@ impl View<'_> {
 }
 
 impl Transaction<'_> {
-    /// Begins to make a table's next content, which is empty. It is checked as the table's rows are, but for what they
-    /// refer to.
+    /// Begins a table's next content, which is empty. It is checked as the table's rows are, but for references.
     ///
     /// # Errors
     /// [`Error::Conflict`] if another one is being made; [`Error::Refused`] if there is no such table; [`Error::Limit`],
@@ -111,7 +110,7 @@ impl Transaction<'_> {
             owner: Arc::downgrade(&owner),
         });
         self.space.may_be_indexed |= state.is_indexed();
-        // What undoes the declaration takes whatever stands there.
+        // The undo of the declaration takes any state of the table.
         self.space.tables[usize::from(number)] = Some(state);
         Ok(Beside {
             table,
@@ -125,7 +124,7 @@ impl Transaction<'_> {
     /// Inserts a row into a table's next content.
     ///
     /// # Errors
-    /// Those of inserting into the table; [`Error::Conflict`] if it is not made any more.
+    /// The errors of inserting into the table; [`Error::Conflict`] if it is not made any more.
     #[doc(hidden)]
     pub fn insert_beside(&mut self, beside: &Beside, row: RowWriter<'_>) -> Result<(), Error> {
         self.check_beside(beside)?;
@@ -133,10 +132,10 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Deletes the row with a key of a table's next content. Returns false if there is none.
+    /// Deletes the row with a key from a table's next content. Returns false if there is no such row.
     ///
     /// # Errors
-    /// Those of deleting from the table; [`Error::Conflict`] if it is not made any more.
+    /// The errors of deleting from the table; [`Error::Conflict`] if it is not made any more.
     #[doc(hidden)]
     pub fn delete_beside(&mut self, beside: &Beside, key: &[ValueRef<'_>]) -> Result<bool, Error> {
         self.check_beside(beside)?;
@@ -147,7 +146,7 @@ impl Transaction<'_> {
         Ok(true)
     }
 
-    /// Whether a table is still what it was when its next content was begun.
+    /// Returns true if a table is unchanged since its next content was begun.
     fn is_beside(&self, beside: &Beside) -> bool {
         self.row_state(beside.table).is_ok_and(|state| {
             state.life == beside.lives[0] && Arc::ptr_eq(&state.schema, &beside.schema)
@@ -206,7 +205,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Drops what was made as a table's next content, if nobody has it any more.
+    /// Drops a table's next content, if it has no owner any more.
     ///
     /// # Errors
     /// [`Error::Limit`]; nothing has changed then.
@@ -242,7 +241,7 @@ impl Transaction<'_> {
         self.space.catalogue.table_named(&name_of(table)).ok()
     }
 
-    /// Whether somebody goes on with a content.
+    /// Returns true if a content has an owner that builds it.
     fn is_being_made(&self, number: u16) -> bool {
         let state = self.space.tables.get(usize::from(number));
         let made = state.and_then(Option::as_ref);

@@ -1,5 +1,5 @@
-//! References and conditions of tables: what [`constraints`] of rows ask of the store in main memory, and what programs say
-//! of them.
+//! References and conditions of tables: the interface of the store in main memory for the [`constraints`] of rows, and
+//! the programs' calls.
 
 use super::Transaction;
 use crate::index_view::named;
@@ -79,7 +79,7 @@ impl ConstrainedRows for Transaction<'_> {
         let (nodes, rows) = (&self.space.indexes, self.space.store.bytes());
         let state = self.state(table);
         if has_columns(&state.schema.primary, columns) {
-            // A value that the columns cannot have is none of a row.
+            // No row has a value that the columns cannot have.
             return Ok(find_row(nodes, rows, state, &state.name, values)
                 .ok()
                 .flatten());
@@ -204,8 +204,9 @@ impl Transaction<'_> {
     /// Gives a table another condition, in the language of [`condition`](sardonyx_rows::condition).
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is no such table, the text is no condition on its rows, there is one of this name, or a
-    /// row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check)); [`Error::Limit`]. Nothing has changed then.
+    /// [`Error::Refused`] if there is no such table, the name is taken, or the text is no condition on its rows;
+    /// [`Error::Refused`] if a row does not meet it ([`RowError::Check`](sardonyx_rows::RowError::Check));
+    /// [`Error::Limit`]. Nothing has changed then.
     pub fn add_check(&mut self, table: u16, name: &str, condition: &str) -> Result<(), Error> {
         DefineRows::add_check(self, table, name, condition)
     }
@@ -218,8 +219,7 @@ impl Transaction<'_> {
         DefineRows::drop_check(self, table, name)
     }
 
-    /// Declares what columns of a table have beside their types, in the place of what was declared. The rows that are there
-    /// are not looked at.
+    /// Replaces the declarations of a table's columns beside their types. Existing rows are not checked.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such table, or a column cannot be declared so; [`Error::Limit`]. Nothing has changed
@@ -251,7 +251,7 @@ impl Transaction<'_> {
         self.held.references()
     }
 
-    /// Checks held references as the rows now stand, as far as they are due.
+    /// Checks held references against the current rows, as far as they are due.
     ///
     /// # Errors
     /// [`Error::Refused`] ([`TableError::NoSuchReference`], [`TableError::Referenced`]) with the first values that violate

@@ -13,8 +13,8 @@ use sardonyx_rows::{Journal, JournalRow, definition_of_journal};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
 
 impl Transaction<'_> {
-    /// The table of this record type, created if it is not there yet. If no schema of it is stored, as in an older
-    /// database, and the type says its fields, these are stored as its columns.
+    /// The table of this record type, created if it does not exist yet. If no schema of it is stored, as in an older
+    /// database, and the type declares its fields, these are stored as its columns.
     ///
     /// # Errors
     /// [`Error::Refused`] if it has other columns, or another layout, or [`Error::Limit`].
@@ -78,7 +78,7 @@ impl Transaction<'_> {
         if self.extend_by_free(table, usual, false)? {
             return Ok(());
         }
-        // Where there is less left than is usual, that will do.
+        // If fewer than usual are left, those are enough.
         let pages_max = self.space.store.pages_max();
         let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
         let pages = usual.min(there_is.max(1));

@@ -39,7 +39,7 @@ impl Transaction<'_> {
         Ok(Some(generated))
     }
 
-    /// Those of a new row, of which all other columns are set.
+    /// Generated columns of a new row, of which all other columns are set.
     pub(super) fn generated_of_new(
         &mut self,
         table: u16,
@@ -52,7 +52,7 @@ impl Transaction<'_> {
         constraints::generated_of_new((&schema, &name), &generated, row)
     }
 
-    /// Those of a new row that begins with a record, and of whose other columns the values are set.
+    /// Generated columns of a new row that begins with a record; the values of its other columns are set.
     pub(super) fn generated_of_record(
         &mut self,
         table: u16,
@@ -70,7 +70,8 @@ impl Transaction<'_> {
         generated_values((&schema, &name), &generated, |_| true, value)
     }
 
-    /// Those of a row that changes, as far as they change. The row gets a place for those that it lacks if it moves.
+    /// Generated columns of a row that changes, as far as they change. The row gets a place for missing ones if it
+    /// moves.
     pub(super) fn generated_of_changed(
         &mut self,
         table: u16,

@@ -1,13 +1,13 @@
-//! An index that is built beside those of its table, by as many transactions as one likes, and then becomes one of them by
-//! one: readers and writers of the table see nothing of it before. Nothing of it is logged, as of all indexes.
+//! An index that is built beside those of its table. Any number of transactions build it, and one then adds it to the
+//! table. Before that, readers and writers of the table do not see it. It is not logged, as no index is.
 //!
 //! Its tree has the rows of a snapshot: first those of the one that it is filled from, in sorted runs
-//! ([`IndexRun`](crate::IndexRun)). Rows that have changed until a later snapshot are taken out, and put in as they are
-//! there. The last changes, up to the rows as they now are, are made in the transaction that makes it an index of the table.
+//! ([`IndexRun`](crate::IndexRun)). Rows that have changed until a later snapshot are removed, and inserted with that
+//! one's keys. The transaction that adds it to the table applies the last changes, up to the current rows.
 //!
-//! Invariant: entries are compared by rows of a snapshot, or of now, in which every entry's row has the key that it was put
-//! in with. So rows that have changed until a later state are all taken out, in the earlier one, before the first of
-//! them is put in, in the later one.
+//! Invariant: entries are compared by rows of a snapshot, or of now, in which every entry's row has the key that it
+//! was inserted with. So the rows that changed between two states are all removed, by the earlier one. Only then the
+//! first of them is inserted, by the later one.
 
 use super::Transaction;
 use crate::IndexRun;
@@ -30,23 +30,23 @@ pub struct IndexBeside {
     table: u16,
     /// The life of the table.
     life: u32,
-    /// What the table was when this began.
+    /// The table's schema when this began.
     schema: Arc<Schema>,
-    /// What the index is, without entries.
+    /// The definition of the index, without entries.
     index: Secondary,
     owner: Arc<()>,
 }
 
-/// Rows whose keys in an index are not what they were.
+/// Rows whose keys in an index have changed.
 #[derive(Debug)]
 pub struct IndexChanges {
     /// Rows that were there.
     pub gone: Vec<Address>,
-    /// Rows that are there.
+    /// Rows that are inserted.
     pub come: Vec<Address>,
 }
 
-/// The same as they are found.
+/// The same during the search.
 pub(crate) struct Noting<'n> {
     of: &'n IndexBeside,
     most: usize,
@@ -83,7 +83,7 @@ impl IndexBeside {
 }
 
 impl Noting<'_> {
-    /// Notes a row as it was, and as it is, in the pages of each state. Returns how many addresses are noted for it.
+    /// Notes a row of before and of now, in the pages of each state. Returns the number of addresses noted for it.
     pub fn note<A: PageRead + ?Sized, B: PageRead + ?Sized>(
         &mut self,
         was: Option<(&A, Address)>,
@@ -152,12 +152,13 @@ impl Transaction<'_> {
         })
     }
 
-    /// Puts rows of a run, from one on and at most so many, into an index. They are of the snapshot that it is filled from,
-    /// and of the first run they are put in from the first row to the last. Returns how many.
+    /// Inserts rows of a run, from one on and at most so many, into an index. They are of the snapshot that it is
+    /// filled from, and rows of the first run are inserted from the first to the last. Returns their number.
     ///
     /// # Errors
-    /// [`Error::Duplicate`] if it is unique, and another run had a row with the same key; [`Error::Conflict`] if the table has
-    /// changed but for its rows; [`Error::Full`]; that the snapshot was ended. The index is not to be used any more then.
+    /// [`Error::Duplicate`] if it is unique, and another run had a row with the same key; [`Error::Conflict`] if the
+    /// table was changed other than its rows; [`Error::Full`]; an error if the snapshot was ended. The index is
+    /// unusable then.
     #[doc(hidden)]
     pub fn load_index_beside(
         &mut self,
@@ -244,13 +245,13 @@ impl Transaction<'_> {
         check_read(snapshot)
     }
 
-    /// An index that has the rows of a snapshot becomes one of its table. What gives the table a schema with this index
-    /// comes after it in the transaction: else it goes again.
+    /// Makes an index, which has the rows of a snapshot, one of its table. The schema with this index must be stored
+    /// after it in the transaction; otherwise the index is dropped again.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the table has changed but for its rows, or more than `most` rows have changed since the
-    /// snapshot; [`Error::Duplicate`] if the index is unique and rows have one key by now; [`Error::Full`]; that the snapshot
-    /// was ended. The transaction goes back to before it then, or ends.
+    /// [`Error::Conflict`] if the table was changed other than its rows, or more than `most` rows have changed since
+    /// the snapshot; [`Error::Duplicate`] if the index is unique and rows have one key by now; [`Error::Full`]; an
+    /// error if the snapshot was ended. The caller rolls the transaction back to before it then, or ends it.
     #[doc(hidden)]
     pub fn take_index_over(
         &mut self,
@@ -323,7 +324,7 @@ impl Transaction<'_> {
     }
 }
 
-/// What was read of a snapshot counts only if it was not ended.
+/// Values read from a snapshot are valid only if it was not ended.
 fn check_read(snapshot: &SpaceSnapshot) -> Result<(), Error> {
     match snapshot.is_ended() {
         true => Err(TableError::SnapshotEnded(SnapshotEnded).into()),

@@ -14,7 +14,7 @@ use sardonyx_rows::{DefineRows, TableError};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Whether a table has ordered indexes, references from or to others, or conditions.
+    /// Returns true if a table has ordered indexes, references from or to others, or conditions.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
         debug_assert!(self.space.may_be_indexed || !self.state(table).is_indexed());
@@ -111,7 +111,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Puts a row, which is there and as it shall be, into these of the table's ordered indexes.
+    /// Inserts an existing row, with its new bytes, into these of the table's ordered indexes.
     ///
     /// # Errors
     /// [`TableError::DuplicateValue`], [`TableError::KeyTooLong`], [`TableError::Store`]. Some indexes have the row then:
@@ -142,7 +142,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Takes a row, which is there and as it was indexed, out of these of the table's ordered indexes.
+    /// Removes an existing row, with its indexed bytes, from these of the table's ordered indexes.
     ///
     /// # Errors
     /// [`TableError::Store`] if there is no memory for undoing it; nothing has changed then.
@@ -168,10 +168,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Changes a row, of which these ordered indexes' keys change, and the columns of which `changes` says so.
+    /// Changes a row and its keys in these ordered indexes. `changes` returns true for the columns that change.
     ///
     /// # Errors
-    /// Those of [`Transaction::index_row`], [`TableError::Referenced`], [`TableError::NoSuchReference`]; nothing has changed then.
+    /// The errors of [`Transaction::index_row`], [`TableError::Referenced`], [`TableError::NoSuchReference`]; nothing
+    /// has changed then.
     #[inline(never)]
     pub(crate) fn change_indexed(
         &mut self,
@@ -199,8 +200,8 @@ impl Transaction<'_> {
             .inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    /// What changing these indexes of a table needs: the rows, the memory of indexes with room for the changes and
-    /// for undoing them, the table, and the steps to undo.
+    /// The parts that changing these indexes of a table needs: the rows, the memory of indexes, the table, and the
+    /// steps to undo. The memory has room for the changes and for undoing them.
     fn parts_to_index(
         &mut self,
         table: u16,
@@ -239,7 +240,7 @@ impl Transaction<'_> {
     /// Creates and drops ordered indexes of a table until they are those of its schema, which has just changed.
     ///
     /// # Errors
-    /// Those of [`Transaction::create_index`]; the caller rolls back to a savepoint from before.
+    /// The errors of [`Transaction::create_index`]; the caller rolls back to a savepoint from before.
     pub(crate) fn match_indexes(&mut self, table: u16) -> Result<(), TableError> {
         let TableSpace {
             store,

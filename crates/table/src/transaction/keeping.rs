@@ -1,10 +1,11 @@
-//! Keeping the changes of tables: which ones, and each change, in the transaction that makes it ([`crate::changes`]).
+//! Keeping the changes of tables: the list of tables, and each change, in the transaction that makes it
+//! ([`crate::changes`]).
 //!
-//! Which tables is a table of the engine's own. A table whose changes are kept counts as one with indexes, so the change of
-//! a row of others is as short as it was. A change that cannot be kept, for want of room, does not happen.
+//! The list is a table of the engine's own. A table whose changes are kept counts as one with indexes, so the change
+//! of a row of others is not slower. A change that cannot be kept, for want of room, fails.
 //!
-//! Invariant: what is kept is what is committed. A description that is undone with its transaction, or with a part of
-//! it, is not known to be there.
+//! Invariant: exactly the committed changes are kept. A description that is undone with its transaction, or with a
+//! part of it, does not count as written.
 
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::changes::{CHANGES_JOURNAL, ChangeKind, Content, DESCRIBED_BYTES, Described, Feed};
@@ -34,7 +35,7 @@ pub(crate) struct KeptTable {
 
 sardonyx_rows::record!(KeptTable { table: "sardonyx.changes", key: number: u64 });
 
-/// What is known in memory of the changes that are kept.
+/// The state in memory of the changes that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Keeping {
     /// Transactions that kept changes, since the opening.
@@ -46,14 +47,14 @@ pub(crate) struct Keeping {
     described: IntegerMap<u64, u64>,
     /// So many bytes, and it is described again.
     described_bytes: Option<u64>,
-    /// Whether rows are rewritten as they are, which is no change of them.
+    /// True if rows are rewritten unchanged, which is not kept as a change.
     pub is_paused: bool,
     /// Generations that the running transaction has described, and its steps then.
     describing: Vec<(u64, usize)>,
 }
 
 impl Keeping {
-    /// Whether the running transaction has anything to do at its end.
+    /// Returns true if the running transaction has work to do at its end.
     #[inline]
     pub fn is_used(&self) -> bool {
         self.running.is_some()
@@ -70,13 +71,13 @@ impl Keeping {
         }
     }
 
-    /// The running transaction has gone back to where it had so many steps.
+    /// The running transaction was rolled back to so many steps.
     pub fn go_back(&mut self, steps: usize) {
         self.describing.retain(|(_, at)| *at < steps);
     }
 }
 
-/// The tables whose changes are kept, by number, as pages say.
+/// The tables whose changes are kept, by number, read from the pages.
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if they are not sound.
@@ -107,7 +108,7 @@ pub(crate) fn kept_numbers(bytes: &[u8], catalogue: &Catalogue) -> Result<Vec<u1
 }
 
 impl TableSpace {
-    /// Notes which tables' changes are kept, as the pages say.
+    /// Notes the tables whose changes are kept, read from the pages.
     pub(crate) fn note_kept(&mut self) -> Result<(), TableError> {
         for number in kept_numbers(self.store.bytes(), &self.catalogue)? {
             let state = self.tables.get_mut(usize::from(number));
@@ -118,12 +119,12 @@ impl TableSpace {
         Ok(())
     }
 
-    /// Of the newest rows of journals so many bytes are kept: within less than that tables are described again.
+    /// Sets the bytes of the newest journal rows that are kept: tables are described again within less than that.
     pub fn set_journal_bytes_kept(&mut self, bytes: u64) {
         self.keeping.described_bytes = Some((bytes / 8).min(DESCRIBED_BYTES));
     }
 
-    /// The tables whose changes are kept, as they are now.
+    /// The tables whose changes are kept, with their present descriptions.
     pub fn kept_tables(&self) -> Vec<(u64, Arc<Described>)> {
         let tables = self.tables.iter().flatten();
         let feeds = tables.filter_map(|state| state.feed.as_ref());
@@ -159,7 +160,7 @@ impl Transaction<'_> {
     /// From now on the changes of a table's rows are not kept; those that are stay. Returns whether they were.
     ///
     /// # Errors
-    /// Those of [`Transaction::keep_changes`].
+    /// The errors of [`Transaction::keep_changes`].
     pub fn forget_changes(&mut self, table: &str) -> Result<bool, Error> {
         let number = self.table_to_change(table)?;
         if self.state(number).feed.is_none() {
@@ -184,7 +185,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Keeps the changes of a table, as it is called and described now, or does not.
+    /// Starts or stops keeping the changes of a table, under its present name and description.
     pub(crate) fn set_kept(&mut self, number: u16, is_kept: bool) -> Result<(), TableError> {
         let state = self.state(number);
         // A new one, so that a large statement that has begun with the table as it was runs again.
@@ -194,7 +195,7 @@ impl Transaction<'_> {
             true => Some(Feed::new(number, &state.name, &schema)?),
             false => None,
         };
-        // What it was is put back with the schema, which stays what it is.
+        // The undo restores the former state with the schema; the schema itself stays the same.
         let before = self.parts(number).1.take_schema(schema, is_stored);
         self.space.undo.push_schema(number, before);
         self.parts(number).1.feed = feed;
@@ -210,7 +211,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// The row at an address as it is now, if changes of its table are kept.
+    /// The present row at an address, if changes of its table are kept.
     pub(crate) fn image(&self, number: u16, at: Address) -> Result<Option<Vec<u8>>, TableError> {
         match &self.state(number).feed {
             Some(feed) => Ok(Some(
@@ -225,7 +226,7 @@ impl Transaction<'_> {
     /// Changes a row, which is at an address before and afterwards, and keeps that change.
     ///
     /// # Errors
-    /// Those of `change`; [`TableError::TransactionTooLarge`]. Nothing has changed then.
+    /// The errors of `change`; [`TableError::TransactionTooLarge`]. Nothing has changed then.
     pub(crate) fn keeping<T>(
         &mut self,
         number: u16,

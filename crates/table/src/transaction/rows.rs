@@ -1,5 +1,5 @@
-//! Rows by their columns inside a transaction: that values are of their columns' types is checked, then the fixed part
-//! and the values outside it change by the means of all records; the row is checked as it then stands, or put back.
+//! Rows by their columns inside a transaction. First values are checked against their columns' types. Then the fixed
+//! part and the values outside it change by the means of all records. The changed row is checked, or restored.
 
 use super::generated::with_values;
 use super::{OVERHEAD_BYTES, Transaction};
@@ -18,7 +18,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
 impl Transaction<'_> {
-    /// What a table's rows are, and its name.
+    /// A table's schema, and its name.
     pub(crate) fn row_table(&self, number: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
         let state = self.row_state(number)?;
         Ok((Arc::clone(&state.schema), Arc::clone(&state.name)))
@@ -48,7 +48,7 @@ impl Transaction<'_> {
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
     }
 
-    /// Whether there is a row of a table at an address.
+    /// Returns true if a table has a row at an address.
     pub(crate) fn has_row_at(&self, number: u16, at: Address) -> Result<bool, TableError> {
         let state = self.row_state(number)?;
         let bytes = self.space.store.bytes();
@@ -214,8 +214,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Logs the references of long values that change in their cells and that an index may have: whoever follows the log
-    /// knows by this that the row has another key, although nothing else of it changes.
+    /// Logs the references of long values that change in their cells and that an index may have. By this a follower of
+    /// the log knows that the row has another key, although nothing else of it changes.
     fn log_references(
         &mut self,
         schema: &Schema,
@@ -241,8 +241,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Changes a row by putting it into another place, which is returned: into a page of the newest shape, or, where the whole
-    /// row is what the index knows it by, one that is indexed anew.
+    /// Changes a row by putting it into another place, which is returned. That is a page of the newest shape, or, if
+    /// the index identifies rows by their whole content, one that is indexed anew.
     fn move_row(
         &mut self,
         number: u16,
@@ -301,7 +301,7 @@ impl Transaction<'_> {
         inserted.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    /// A row of any shape that begins with these bytes and is otherwise as it stands at an address.
+    /// A row of any shape that begins with these bytes and otherwise equals the row at an address.
     #[cold]
     pub(super) fn row_beginning_with(
         &self,
@@ -314,7 +314,7 @@ impl Transaction<'_> {
         Ok(row)
     }
 
-    /// Deletes the row at an address, with what its values have outside of it.
+    /// Deletes the row at an address, with its values outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         match self.row_state(number)?.is_referenced {
             true => delete_row(self, number, at),
@@ -348,8 +348,8 @@ impl Transaction<'_> {
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    /// Makes a page of an earlier shape one of the newest once its last row has gone, so that its places are used again.
-    /// The operation has room for it.
+    /// Makes a page of an earlier shape one of the newest once its last row is deleted, so that its places are used
+    /// again. The operation has room for it.
     #[cold]
     pub(super) fn renew_if_empty(&mut self, table: u16, page: PageId) {
         let (bytes, state) = self.parts(table);
@@ -394,7 +394,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Whether what is set of the key's columns is what stands there.
+    /// Checks that a change leaves the key's columns as they are.
     fn check_key_stays(
         &self,
         number: u16,

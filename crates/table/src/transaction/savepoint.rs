@@ -7,7 +7,7 @@ use sardonyx_base::error::Error;
 use sardonyx_rows::TableError;
 use sardonyx_storage::log::seal::LogMark;
 
-/// How far a running transaction had come: see [`Transaction::roll_back_to`].
+/// A point in a running transaction to roll back to: see [`Transaction::roll_back_to`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Savepoint {
     steps: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Savepoint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marked {
     number: u64,
-    /// Which open transaction's it is; 0 of a transaction of the serial stage, one of which runs at a time.
+    /// The number of its open transaction; 0 for a transaction of the serial stage, one of which runs at a time.
     of: u64,
 }
 
@@ -52,7 +52,7 @@ impl Transaction<'_> {
         Marked::numbered(number, 0)
     }
 
-    /// Undoes what the transaction did since it marked a place. The mark stays; those that were made behind it do not.
+    /// Undoes the transaction's changes since a mark. The mark stays; later ones do not.
     ///
     /// # Errors
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more:
@@ -67,7 +67,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Forgets a mark, and those that were made behind it. What was done since stays.
+    /// Forgets a mark, and later ones. The changes since stay.
     ///
     /// # Errors
     /// [`Error::Refused`](sardonyx_base::error::Error::Refused) if this transaction has no such mark, or not any more.
@@ -92,8 +92,7 @@ impl Transaction<'_> {
         result
     }
 
-    /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed
-    /// half-way.
+    /// Undoes the transaction's changes since the savepoint: for an operation of several steps that failed half-way.
     #[cold]
     pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
         self.log.cut(savepoint.log);

@@ -1,5 +1,5 @@
-//! Tables dropped, renamed and emptied at once, inside transactions: the catalogue says so, and the pages are not
-//! touched. What a table was in memory is kept until the end: an abort puts it back as it was.
+//! Tables dropped, renamed and emptied at once, inside transactions: only the catalogue changes, not the pages. The
+//! former state of a table in memory is kept until the end: an abort restores it.
 
 use super::{OVERHEAD_BYTES, Transaction, note_references};
 use crate::changes::{ChangeKind, Feed};
@@ -35,7 +35,7 @@ impl Transaction<'_> {
         })
     }
 
-    /// Drops a table, as far as the catalogue and its state in memory say.
+    /// Drops a table in the catalogue and in memory.
     pub(super) fn drop_numbered(&mut self, number: u16) -> Result<(), TableError> {
         let mut catalogue = self.space.catalogue.clone();
         let writes = catalogue.drop_table(number)?;
@@ -46,7 +46,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Deletes all records of a table at once, however many: its pages are given back as they are.
+    /// Deletes all records of a table at once, however many: its pages are freed without a write.
     ///
     /// # Errors
     /// As [`Transaction::drop_table`]; and [`Error::Limit`] after millions of times, until the database is compacted.
@@ -99,7 +99,7 @@ impl Transaction<'_> {
         Ok(self.refresh_kept(number)?)
     }
 
-    /// Raises the catalogue's version, since a table has what programs of version 0.1 would misread.
+    /// Raises the catalogue's version, since programs of version 0.1 would misread the table.
     pub(crate) fn require_newer_catalogue(&mut self, table: u16) -> Result<(), TableError> {
         if self.space.catalogue.version() > 1 {
             return Ok(());
@@ -150,7 +150,7 @@ impl Transaction<'_> {
         note_references(&mut self.space.tables);
     }
 
-    /// Notes what a table and the catalogue were before.
+    /// Notes the former state of a table and the catalogue.
     pub(super) fn note(&mut self, table: u16, was: Was, catalogue: Catalogue) {
         self.space.undo.push_replaced(Replaced {
             catalogue,
@@ -161,7 +161,7 @@ impl Transaction<'_> {
         self.space.epoch += 1;
     }
 
-    /// Gives back the memory of what was replaced: the transaction commits.
+    /// Frees the memory of the replaced states: the transaction commits.
     #[cold]
     pub(super) fn release_replaced(&mut self) {
         let TableSpace {
@@ -179,7 +179,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Room for writes to the catalogue, and for what comes with the operation.
+    /// Checks the room for writes to the catalogue, and for the rest of the operation.
     pub(super) fn check_room_for(&mut self, writes: &[CatalogueWrite]) -> Result<(), TableError> {
         let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
         self.check_room(bytes.sum::<usize>() + OVERHEAD_BYTES)
@@ -190,7 +190,7 @@ impl Transaction<'_> {
         Ok(self.space.catalogue.table_named(name)?)
     }
 
-    /// That no other table refers to this one's rows.
+    /// Checks that no other table refers to this one's rows.
     fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
         for (other, state) in self.space.tables.iter().enumerate() {
             let refers = state.as_ref().and_then(|state| {

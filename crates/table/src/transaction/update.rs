@@ -7,8 +7,8 @@ use sardonyx_rows::{TableError, records};
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Changes a record in a copy of its own; only what differs afterwards is stored and logged, and columns that are no
-    /// fields stay as they are. Returns what `change` returns, or `None` if there is no such record.
+    /// Changes a record in a copy of its own. Only the differing bytes are stored and logged, and columns that are no
+    /// fields keep their values. Returns the result of `change`, or `None` if there is no such record.
     ///
     /// # Errors
     /// [`Error::Refused`] if the key was changed, a condition is not met, the handle is another database's, or its table
@@ -27,7 +27,7 @@ impl Transaction<'_> {
     /// As [`Transaction::update`], with a change that may fail.
     ///
     /// # Errors
-    /// What `change` returns, and those of [`Transaction::update`]. The record is then as before.
+    /// The error that `change` returns, and the errors of [`Transaction::update`]. The record is then as before.
     pub fn try_update<R: Record, T, E: From<Error>>(
         &mut self,
         table: Table<R>,

@@ -57,7 +57,7 @@ impl CellStore for TableCells<'_, '_> {
     }
 
     fn change_cell(&mut self, cell: Address, content: &[u8]) -> Result<(), TableError> {
-        // Whole words are compared; what stands behind the value stays.
+        // Whole words are compared; the bytes behind the value stay.
         let words = content.len().next_multiple_of(8);
         let behind = cell.0 as usize + content.len();
         let mut whole = [0; CLASS_BYTES_MAX];
@@ -70,12 +70,12 @@ impl CellStore for TableCells<'_, '_> {
 }
 
 impl Transaction<'_> {
-    /// Stores a value in the place of another one of the same column, [`Reference::default`] if there was
-    /// none, and returns its reference, which the caller puts into the row. Cells that fit are used again,
-    /// and of them only what differs is written. An empty value gives all cells back.
+    /// Stores a value in the place of another one of the same column, [`Reference::default`] if there was none.
+    /// Returns its reference, which the caller puts into the row. Cells that fit are used again, and only their
+    /// differing bytes are written. An empty value frees all cells.
     ///
     /// # Errors
-    /// [`TableError::TransactionTooLarge`] and those of getting more pages; nothing has changed.
+    /// [`TableError::TransactionTooLarge`] and the errors of getting more pages; nothing has changed.
     pub(crate) fn replace_value(
         &mut self,
         table: u16,
@@ -105,7 +105,7 @@ impl Transaction<'_> {
         replaced
     }
 
-    /// Gives back what a value of a row that goes away has.
+    /// Frees the cells of a value of a row that is deleted.
     ///
     /// # Errors
     /// [`TableError::TransactionTooLarge`]; nothing has changed.
@@ -171,8 +171,7 @@ impl Transaction<'_> {
         Ok(page)
     }
 
-    /// Says what a page without anything in it is for, with an empty bitmap. What stood there may be
-    /// another table's.
+    /// Sets the use of a page without content, with an empty bitmap. Its old bytes may be another table's.
     pub(super) fn set_page_use(&mut self, page: PageId, layout: PageLayout, page_use: PageUse) {
         let at = layout.bitmap_offset;
         let mut trailer = [0; PAGE_SIZE / 32];

@@ -1,5 +1,5 @@
-//! What programs say every day, made of the transaction's few operations: put, remove, take out to change,
-//! walk over a table and change it meanwhile, keep some, clear.
+//! Everyday verbs of programs, built on the transaction's few operations: put, remove, take out to change, walk over a
+//! table and change it meanwhile, retain, clear.
 
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::row::Row;
@@ -13,19 +13,19 @@ use std::fmt;
 use zerocopy::FromBytes;
 
 impl Transaction<'_> {
-    /// Puts a record into a table: in the place of the one with its key, if there is one; then columns that are no fields
-    /// get their defaults. Only what differs is stored and logged. Returns whether there was one.
+    /// Puts a record into a table, in the place of the one with its key, if there is one; then columns that are no
+    /// fields get their defaults. Only the differing bytes are stored and logged. Returns true if there was one.
     ///
     /// # Errors
-    /// Those of [`Transaction::insert`], but for a duplicate of its key.
+    /// The errors of [`Transaction::insert`], but for a duplicate of its key.
     pub fn put<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<bool, Error> {
         records::put(self, table, record)
     }
 
-    /// Deletes a record and returns it: [`Transaction::delete`] for those who want to see it.
+    /// Deletes a record and returns it: [`Transaction::delete`] with the record.
     ///
     /// # Errors
-    /// Those of [`Transaction::delete`].
+    /// The errors of [`Transaction::delete`].
     pub fn remove<R: Record>(
         &mut self,
         table: Table<R>,
@@ -37,7 +37,7 @@ impl Transaction<'_> {
     /// A copy of a record, to change and [save](RecordMut::save); `None` if there is no such record.
     ///
     /// # Errors
-    /// Those of [`Transaction::get`].
+    /// The errors of [`Transaction::get`].
     pub fn get_mut<R: Record>(
         &mut self,
         table: Table<R>,
@@ -116,13 +116,13 @@ impl Transaction<'_> {
     /// Deletes all records of a table. Returns how many.
     ///
     /// # Errors
-    /// Those of [`Transaction::retain`].
+    /// The errors of [`Transaction::retain`].
     pub fn clear<R: Record>(&mut self, table: Table<R>) -> Result<u64, Error> {
         self.retain(table, |_| false)
     }
 }
 
-/// How far a walk over a table has come: [`Transaction::next`].
+/// The place of a walk over a table: [`Transaction::next`].
 pub struct Walk<R> {
     table: Table<R>,
     at: Slot,

@@ -1,6 +1,6 @@
-//! Whether the references of a table's rows and the cells of its value pages fit each other: every
-//! occupied cell belongs to exactly one reference. Checked at opening, since a cell with two owners, or
-//! a free one with one, would later be another row's text.
+//! Checks that the references of a table's rows and the cells of its value pages fit each other: every occupied cell
+//! belongs to exactly one reference. This is checked at opening. A cell with two owners, or a free one with an owner,
+//! would later be another row's text.
 
 use crate::build::turns;
 use crate::rebuild::Damage;
@@ -17,8 +17,8 @@ const BITMAP_WORDS: usize = layout_of(0).records.div_ceil(64);
 /// A thread costs more than looking at the rows of fewer pages than these.
 const PAGES_PER_WORKER_MIN: usize = 128;
 
-/// Checks all references of all rows of a table, and all cells, on up to `workers` threads. Where several
-/// things are wrong the one at the lowest address is said; of two owners of one cell it may be either.
+/// Checks all references of all rows of a table, and all cells, on up to `workers` threads. Of several faults the one
+/// at the lowest address is returned; of two owners of one cell it may be either.
 pub(crate) fn check_values(
     bytes: &[u8],
     number: u16,
@@ -30,7 +30,7 @@ pub(crate) fn check_values(
         return Ok(());
     }
     if columns.is_empty() {
-        // A page of rows whose kind was damaged, perhaps: its rows would be gone.
+        // Perhaps the kind of a page of rows was damaged, so that its rows would be lost.
         let mut pages = state.used_runs().flatten().map(PageId);
         let page = pages.find(|page| !PageLayout::has_rows(page_bytes(bytes, *page)));
         let at = page.map_or(Address(0), PageLayout::table_word);
@@ -79,7 +79,7 @@ struct Owned<'a> {
     /// The used pages, in the order of their numbers: the first, the one behind the last, and where the
     /// first one's bits are.
     runs: Vec<(u64, u64, usize)>,
-    /// Words that the threads set bits in; they tell each other nothing else.
+    /// Words in which the threads set bits; they share nothing else.
     bits: Vec<[AtomicU64; BITMAP_WORDS]>,
 }
 
@@ -164,7 +164,9 @@ impl<'a> Owned<'a> {
         let mut is_first = true;
         loop {
             let Some(layout) = self.take(cell) else {
-                return damage("a value's cell is none, is free, or is another value's, too");
+                return damage(
+                    "a value's cell does not exist, is free, or is another value's, too",
+                );
             };
             let content = &self.bytes[cell.0 as usize..][..layout.stride];
             let is_last = left <= layout.stride;
@@ -174,7 +176,7 @@ impl<'a> Owned<'a> {
                 &content[NEXT_BYTES..]
             };
             if is_first && !payload.starts_with(reference.start()) {
-                return damage("a value does not start as its reference says");
+                return damage("a value does not start as in its reference");
             }
             if is_last {
                 return Ok(());
@@ -202,7 +204,7 @@ impl<'a> Owned<'a> {
         is_new.then_some(layout)
     }
 
-    /// Whether all occupied cells have owners.
+    /// Checks that all occupied cells have owners.
     fn check_all(&self) -> Result<(), Damage> {
         for (start, end, first) in &self.runs {
             for (page, bits) in (*start..*end).map(PageId).zip(&self.bits[*first..]) {

@@ -1,6 +1,5 @@
-//! Values in rows against a plain map: lengths of all classes, growing and shrinking, undone and redone,
-//! opened again; after each step the cells and references fit, and what is in memory is what opening
-//! finds.
+//! Values in rows against a plain map: lengths of all classes, growing and shrinking, undone and redone, opened again.
+//! After each step the cells and references fit, and the state in memory equals that of an opening.
 
 use super::check_values;
 use crate::{KeyHash, TableSpace, Transaction};

@@ -1,4 +1,4 @@
-//! Which value pages of a table have room: in memory only, and what it says follows from the pages' bytes.
+//! The value pages of a table with room: in memory only, and derived from the pages' bytes.
 
 use crate::table::page_bytes;
 use sardonyx_rows::layout::{PageKind, PageUse};
@@ -12,14 +12,14 @@ pub(crate) struct ValueSpace {
     /// By size class: pages with free cells and occupied ones, the lowest first. Empty as long as the table
     /// has no value pages.
     with_room: Vec<BTreeSet<u64>>,
-    /// Pages without an occupied cell, of whichever class they were: good for any.
+    /// Pages without an occupied cell, of any former class: good for any.
     empty: BTreeSet<u64>,
     /// The table's life: pages of another are not its own any more.
     life: u32,
 }
 
 impl ValueSpace {
-    /// Of a table without pages, in this life.
+    /// The values of a table without pages, in this life.
     pub fn of_life(life: u32) -> Self {
         ValueSpace {
             life,
@@ -27,7 +27,7 @@ impl ValueSpace {
         }
     }
 
-    /// Whether the table has, or had, value pages: else all pages are of rows.
+    /// Returns true if the table has, or had, value pages: else all pages are of rows.
     #[inline]
     pub fn is_used(&self) -> bool {
         !self.with_room.is_empty()

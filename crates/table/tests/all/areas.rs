@@ -1,6 +1,5 @@
-//! Areas: what the catalogue in memory says is what its writes make of the pages; areas and tables
-//! grow beside each other and never into each other; whatever cannot be is a typed error that has
-//! changed nothing.
+//! Areas: the catalogue in memory equals the one that its writes make in the pages. Areas and tables grow beside each
+//! other and never into each other. Everything impossible is a typed error that has changed nothing.
 
 use crate::support;
 use crate::support::{Large, STORE_BYTES, Sample, Small, World, in_detail};
@@ -94,7 +93,7 @@ fn an_extent_is_at_most_a_gibibyte_unless_more_is_asked_for() {
     assert_eq!(extend(1), EXTENT_PAGES_MAX);
 }
 
-/// What is refused, and that it has changed nothing.
+/// Runs a change that is refused, and checks that it has changed nothing.
 fn refused<T>(
     catalogue: &mut Catalogue,
     run: impl FnOnce(&mut Catalogue) -> Result<T, CatalogueError>,
@@ -190,7 +189,7 @@ fn a_table_of_the_name_of_an_area_is_refused() {
     );
 }
 
-/// An extent says twice which area it belongs to: nothing in its pages does.
+/// An extent has its area's number twice: its pages do not have it.
 #[test]
 fn every_bit_of_an_areas_extents_is_checked() {
     let (mut world, tables) = World::new();
@@ -208,7 +207,7 @@ fn every_bit_of_an_areas_extents_is_checked() {
         if (24..32).contains(&((at - first) % 32)) {
             continue;
         }
-        // In the first two bits, another table: its pages tell.
+        // In the first two bits, another table: its pages show it.
         let bits = if at == first { 2..8 } else { 0..8 };
         for bit in bits {
             pages.store.bytes_mut()[at] ^= 1 << bit;
@@ -291,7 +290,7 @@ fn unfinished_transactions_are_counted_by_the_heads_of_their_slots() {
     pages.extend(other, 1);
     pages.extend(undo, 1);
     let mut pages = open_with_unfinished(pages, 0);
-    // The header is nobody's slot, and neither is another area's page.
+    // The header is no slot, and neither is another area's page.
     for place in 0..unfinished::HEADER_PAGES {
         set_word(&mut pages, undo, place, 7);
     }

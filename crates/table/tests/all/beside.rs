@@ -50,7 +50,7 @@ fn stock(is_ordered: bool) -> (World, u16, Content) {
     let mut world = World::with_memory(STORE_BYTES);
     let table = world.commit(|tx| {
         let table = tx.create_table(ITEMS, schema(is_ordered)).expect("created");
-        // So that there are free extents, and another table's pages.
+        // For free extents, and another table's pages.
         let other = tx
             .create_table("other", schema(is_ordered))
             .expect("created");
@@ -116,7 +116,7 @@ fn check(space: &TableSpace, table: u16, content: &Content) {
     assert!(rows.get(&[Value::Int(-1)]).expect("found").is_none());
 }
 
-/// What the redo records alone make of it, as recovery opens it.
+/// The space that recovery opens from the redo records alone.
 fn after_crash(world: &World) -> TableSpace {
     TableSpace::open_with(store_of(&world.redone), 1, hash())
         .expect("it opens")
@@ -157,7 +157,7 @@ fn a_content_is_the_tables_once_it_is_taken_over_and_nothing_of_it_shows_before(
         let snapshot = world.space.snapshot().expect("a snapshot");
         let beside = world.commit(|tx| tx.begin_beside(table).expect("begun"));
         fill(&mut world, table, &beside, &before, &next);
-        // Taken over, and undone: what was made is nobody's.
+        // Taken over, and undone: the content has no owner.
         let mut tx = world.space.begin(&mut world.log);
         tx.insert_beside(&beside, row(-7, 1, "in the last call"))
             .expect("inserted");
@@ -375,7 +375,7 @@ fn changed_rows_are_all_that_changed_since_a_snapshot() {
                         assert!(rows.delete(&key).expect("deleted"));
                         now.remove(&id);
                     }
-                    // Of the same length and beginning: the bytes of the row are what they were.
+                    // Of the same length and beginning: the row's bytes do not change.
                     (1, true) => {
                         let amount = now[&id].0;
                         let name = now[&id].1.replace("in its row", "at its row");
@@ -435,7 +435,7 @@ fn changed_rows_are_all_that_changed_since_a_snapshot() {
         for (id, what) in &differ {
             assert_eq!(live.get(id), Some(what), "{seed}: {id}");
         }
-        // A row that moved, or came back, may be told though it is the same again.
+        // A row that moved, or was inserted again, may be reported though it is the same.
         for (id, what) in &live {
             assert_eq!(
                 *what,
@@ -450,7 +450,7 @@ fn changed_rows_are_all_that_changed_since_a_snapshot() {
 fn a_value_that_changes_outside_of_its_row_is_a_change_of_the_row() {
     let (mut world, table, content) = stock(true);
     let before = world.space.snapshot().expect("a snapshot");
-    // Of the same length and beginning: the bytes of the row stay what they were.
+    // Of the same length and beginning: the row's bytes do not change.
     let name = content[&5].1.replace("in its row", "at its row");
     world.commit(|tx| {
         let mut rows = Rows::numbered(tx, table).expect("it is there");

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A row: its columns' values by name.
 type Row = BTreeMap<String, Value>;
 
-/// What the table should be.
+/// The expected table.
 #[derive(Clone, Default, Debug)]
 struct Model {
     /// Name, type, whether nullable, default.
@@ -274,7 +274,7 @@ proptest! {
                 model.check(&world.space.view());
             }
         }
-        // As a crash leaves it: what the redo records alone make.
+        // The state after a crash: made of the redo records alone.
         let (space, _) = TableSpace::open_with(store_of(&world.redone), 1, hash()).expect("open");
         model.check(&space.view());
     }
@@ -323,7 +323,7 @@ fn a_column_is_added_at_once_and_old_rows_move_when_they_get_a_value() {
     assert_eq!(view.rows(TABLE).expect("the table").count(), 5000);
 }
 
-/// Pages with rows of the first table, whose numbers stand in their last words.
+/// Pages with rows of the first table, whose number is in their last words.
 fn pages_with_rows(world: &World) -> usize {
     let pages = world.space.pages().chunks(4096).skip(25);
     pages.filter(|page| page[4088..4091] == [1, 0, 0]).count()

@@ -14,7 +14,7 @@ struct Wide {
 }
 record!(Wide { table: "wide", key: key: [u64; 2] });
 
-/// Two words are hashed one after the other, so the second can undo what the first did.
+/// Two words are hashed one after the other, so the second can undo the effect of the first.
 fn colliding(n: u64) -> Wide {
     let second = hash().of(&(n ^ 16).to_le_bytes());
     let key = [n, second];
@@ -75,8 +75,8 @@ fn colliding_keys_are_found_each_by_itself() {
     }
 }
 
-/// What takes the time of 64,000 times 64,000 steps in a known hash takes as much as any keys in that
-/// of an opening. Were it not so, this test would take minutes.
+/// Keys that take 64,000 times 64,000 steps in a known hash take the time of any keys in the hash of an opening.
+/// Otherwise this test would take minutes.
 #[test]
 fn keys_that_collide_in_one_hash_do_not_in_that_of_another_opening() {
     let store = PageStore::reserve(STORE_BYTES).expect("reserve");

@@ -1,4 +1,4 @@
-//! Conditions: what they mean, what they refuse and where, and that a text with another name for a column says the same.
+//! Conditions: their meaning, their errors with places, and texts with another name for a column, which mean the same.
 
 use proptest::prelude::*;
 use sardonyx_rows::condition::{CONDITION_BYTES_MAX, Condition, ConditionError};

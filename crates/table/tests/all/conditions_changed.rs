@@ -1,5 +1,5 @@
-//! Conditions that are added to a table with rows, and taken from it; what a transaction shows to readers on its way; the
-//! rows of a snapshot by the table's number, in portions.
+//! Conditions that are added to a table with rows, and removed from it; a transaction's changes shown to readers on
+//! its way; the rows of a snapshot by the table's number, in portions.
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use sardonyx_base::error::Error;

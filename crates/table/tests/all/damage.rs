@@ -1,7 +1,6 @@
 //! Damaged pages, byte by byte. The log and the backup are checksummed, so this should not reach the
-//! tables; if it does, opening is a typed error, or the tables are consistent in themselves: what a
-//! scan finds is what lookups find and what is counted, and transactions and redo work on them. There
-//! is never a panic and never an endless loop.
+//! tables. If it does, opening is a typed error, or the tables are consistent in themselves: scans, lookups and counts
+//! agree, and transactions and redo work on them. There is never a panic and never an endless loop.
 
 use crate::support::{
     Account, Event, Large, Order, STORE_BYTES, Sample, Small, World, in_detail, store_of,
@@ -52,7 +51,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     store.bytes().to_vec()
 });
 
-/// Opens them, and uses what can be opened in every way. Returns the error.
+/// Opens them, and uses all that can be opened in every way. Returns the error.
 fn open_and_use(store: PageStore, workers: usize) -> Option<TableError> {
     let mut world = World::with_memory(STORE_BYTES);
     world.space = match TableSpace::open(store, workers) {
@@ -131,7 +130,7 @@ fn use_table<R: Sample>(world: &mut World) {
     );
 }
 
-/// The key as it stands in the record, damaged or not.
+/// The key's bytes in the record, damaged or not.
 fn key_of<R: Sample>(record: &R) -> R::Key {
     use zerocopy::FromBytes;
     let bytes = &record.as_bytes()[R::KEY_OFFSET..][..size_of::<R::Key>()];
@@ -148,7 +147,7 @@ fn damaged(damages: &[(usize, u8)], workers: usize) -> Option<TableError> {
 
 const CATALOGUE_BYTES: usize = CATALOGUE_PAGES as usize * PAGE_SIZE;
 
-/// A byte that something stands at: in the root, the definitions, the extents.
+/// The offset of a byte in use: in the root, the definitions, the extents.
 fn in_catalogue() -> impl Strategy<Value = usize> {
     prop_oneof![
         0usize..40,
@@ -216,8 +215,8 @@ proptest! {
     }
 }
 
-/// Every byte of the catalogue that means something, each of its bits: what the root counts and what
-/// the extents say is checked, so damage there is never silent.
+/// Every byte of the catalogue in use, each of its bits: the counts of the root and the extents are checked, so damage
+/// there is never silent.
 #[test]
 fn every_bit_of_the_root_and_the_extents_is_checked() {
     let root = (0..20).chain(24..32);

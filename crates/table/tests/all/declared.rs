@@ -324,7 +324,7 @@ fn records_are_as_their_columns_are_declared() {
             .expect("a whole second");
     });
     world.redo();
-    // Columns that were added are no record's: they have what is declared of them.
+    // Added columns are no record's: they have their declarations.
     world.commit(|tx| {
         tx.add_column("plain", "note", Type::Text, true, Value::Null)
             .expect("added");
@@ -353,7 +353,7 @@ fn records_are_as_their_columns_are_declared() {
     world.redo();
 }
 
-/// Draws numbers as a sequence does whose next one stands in a row.
+/// Draws numbers as a sequence does whose next number is in a row.
 #[derive(Debug)]
 struct Draws;
 
@@ -481,7 +481,7 @@ fn rows_are_numbered_behind_the_last() {
     });
 }
 
-/// A value as it is stored in `t`, computed otherwise than by the engine; `None` if it is refused.
+/// A value as it is stored in `t`, computed by another way than the engine's; `None` if it is refused.
 fn modelled(column: usize, value: &Value) -> Option<Value> {
     match (column, value) {
         (5, Value::Null) => None,

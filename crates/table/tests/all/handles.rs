@@ -243,7 +243,7 @@ fn rows_of_deleted_records_and_of_other_databases_are_stale() {
     });
 }
 
-/// A transaction goes back to its own marks only, and what it did behind them is in neither the pages nor the log.
+/// A transaction returns to its own marks only, and its changes behind them are in neither the pages nor the log.
 #[test]
 fn a_transaction_goes_back_to_its_marks() {
     let mut world = World::with_memory(STORE_BYTES);

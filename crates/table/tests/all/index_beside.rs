@@ -16,7 +16,7 @@ type Content = BTreeMap<i64, (i64, Option<String>)>;
 
 const NAME: &str = "by_more";
 
-/// Which columns the index has, and whether they descend.
+/// The columns of the index; true if descending.
 const KEYS: [&[(usize, bool)]; 6] = [
     &[(1, false)],
     &[(1, true), (0, false)],
@@ -83,7 +83,7 @@ impl Stock {
         for _ in 0..random.below(most + 1) {
             let id = random.below(400) as i64;
             let amount = random.below(self.names) as i64;
-            // Many begin in the same way, and some do not stand in their rows.
+            // Many begin in the same way, and some are stored outside their rows.
             let name = match random.below(4) {
                 0 => None,
                 1 => Some(format!("name {}", random.below(self.names))),
@@ -171,7 +171,7 @@ impl Stock {
         Ok(last)
     }
 
-    /// Whether two rows have one key.
+    /// Returns true if two rows have one key.
     fn has_duplicates(&self, key: &[(usize, bool)]) -> bool {
         let mut keys: Vec<_> = self
             .content
@@ -295,7 +295,7 @@ fn judge(seed: u64) {
     };
     if !is_built {
         assert!(stock.world.space.view().row_index(table, NAME).is_err());
-        // What was built is given back by the transactions that follow.
+        // The transactions that follow free what was built.
         stock.world.commit(|tx| tx.forget_indexes_beside());
         for _ in 0..50 {
             stock.world.commit(|_| ());

@@ -1,5 +1,4 @@
-//! Bounds and bad input: each is a typed error that says what is wrong, and the operation that
-//! failed has done nothing.
+//! Bounds and bad input: each is a typed error that names the fault, and the operation that failed has done nothing.
 
 use crate::support;
 use crate::support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
@@ -161,7 +160,7 @@ fn there_are_only_so_many_tables_and_journals() {
             }
             other => panic!("{other:?}"),
         }
-        // What is there already is still found.
+        // Existing tables are still found.
         let table = world
             .commit(|tx| tx.declare_table::<Numbered<255>>())
             .expect("there");
@@ -286,7 +285,7 @@ fn a_transaction_has_a_largest_size_and_the_operation_beyond_it_does_nothing() {
             (1, 1)
         );
     });
-    // Whatever else it says, no committed transaction is larger than the limit.
+    // No committed transaction is larger than the limit.
     let mut tx = world.space.begin(&mut world.log);
     while tx
         .update(tables.large, key, |record| record.scribble(2))
@@ -301,8 +300,8 @@ fn a_transaction_has_a_largest_size_and_the_operation_beyond_it_does_nothing() {
     world.redo();
 }
 
-/// The pages that the catalogue and the first extent of one table take, and not as many as its second
-/// one usually has: it takes what is left.
+/// The pages that the catalogue and the first extent of one table take, and fewer than its second one usually has: it
+/// takes the rest.
 const FEW_PAGES: u64 = CATALOGUE_PAGES + 16 + 3;
 
 #[test]
@@ -368,7 +367,7 @@ fn without_memory_for_the_catalogue_nothing_is_declared() {
     assert_eq!(world.reopen(1).tables, 0);
 }
 
-/// Leaking is safe Rust, so it must not commit what nobody committed (I8).
+/// Leaking is safe Rust, so it must not commit an uncommitted transaction (I8).
 #[test]
 fn i8_a_leaked_transaction_is_undone_by_the_next_one() {
     let (mut world, tables) = World::new();

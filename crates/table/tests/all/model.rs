@@ -1,7 +1,6 @@
-//! Random transactions over several tables, against plain maps: what is read inside and after them,
-//! what is left when they are undone, and what is there when the tables are opened again from the
-//! pages alone. After every transaction DB', made by the redo records alone, is compared with the
-//! pages byte by byte (I3).
+//! Random transactions over several tables, against plain maps. Compared are reads inside and after them, the state
+//! after undo, and the tables opened again from the pages alone. After every transaction DB', made by the redo records
+//! alone, is compared with the pages byte by byte (I3).
 
 use crate::support;
 use crate::support::{Account, Large, Model, Order, Sample, Small, Tables, World, in_detail};
@@ -33,7 +32,7 @@ enum What {
     Retain { one_in: u32 },
 }
 
-/// What becomes of a record that was taken out to be changed.
+/// The action on a record that was taken out to be changed.
 #[derive(Clone, Copy, Debug)]
 enum Then {
     Save,
@@ -41,7 +40,7 @@ enum Then {
     ChangeKey,
 }
 
-/// How a transaction ends.
+/// The end of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Commit,
@@ -94,7 +93,7 @@ fn event() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// Does one operation in the transaction and in the model, and compares what they say.
+/// Does one operation in the transaction and in the model, and compares their results.
 fn step<R: Sample>(
     tx: &mut Transaction<'_>,
     table: Table<R>,
@@ -230,7 +229,7 @@ fn take_out<R: Sample>(
     }
 }
 
-/// Walks over a table and deletes, changes or leaves what it meets. Each record is met once.
+/// Walks over a table and deletes, changes or leaves each record. Each is met once.
 fn walk<R: Sample>(
     tx: &mut Transaction<'_>,
     table: Table<R>,

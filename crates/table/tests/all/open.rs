@@ -1,5 +1,5 @@
-//! Open transactions: what they read and write beside the tables, what they are told at their end, and that all of them
-//! are as if they had run one after another.
+//! Open transactions: their reads and writes beside the tables, their results at the end, and their equivalence to a
+//! serial order.
 
 use crate::support::{STORE_BYTES, World};
 use sardonyx_base::error::Error;
@@ -104,7 +104,7 @@ impl Stock {
     }
 }
 
-/// What a transaction does.
+/// A step of a transaction.
 #[derive(Clone, Debug)]
 enum Step {
     Get(i64),
@@ -138,7 +138,7 @@ fn told<T: std::fmt::Debug>(result: Result<T, sardonyx_base::error::Error>) -> S
 }
 
 impl Step {
-    /// Runs it, and says what came of it.
+    /// Runs it, and returns its result.
     fn run<S: ConstrainedRows + CountedRows>(
         &self,
         store: &mut S,
@@ -274,15 +274,15 @@ impl Step {
     }
 }
 
-/// An open transaction, what it did, and what it was told.
+/// An open transaction, its steps, and its results.
 struct Running {
     open: OpenRows,
     steps: Vec<Step>,
     told: Vec<String>,
 }
 
-/// Open transactions and closures, interleaved by a seed. At the end of each the same steps are run as a closure that is
-/// undone: what it is told decides whether the open one may end.
+/// Open transactions and closures, interleaved by a seed. At the end of each the same steps are run as a closure that
+/// is undone: its results decide if the open one may end.
 fn interleave(seed: u64, is_ordered: bool) -> (u64, u64) {
     let mut random = Random::new(seed);
     let mut stock = Stock::new(is_ordered);
@@ -347,8 +347,7 @@ fn open_transactions_and_closures_are_as_if_run_one_after_another() {
         needless += other;
     }
     assert!(ended > 5 * seeds, "{ended} ended");
-    // A row further than was wanted may have been looked at.
-    // A change reads its row, also where nothing is told of what was in it.
+    // A row further than was wanted may have been looked at. A change reads its row, even if it returns nothing of it.
     assert!(
         needless * 20 < ended,
         "{needless} of {ended} conflicted without a cause"
@@ -371,7 +370,7 @@ fn meets(open_steps: &[Step], others: &[Step]) -> bool {
 fn named_anomalies_are_conflicts() {
     // Lost update.
     assert!(meets(&[Step::Add(1, 1)], &[Step::Add(1, 1)]));
-    // Write skew: it read what the other changed.
+    // Write skew: it read rows that the other changed.
     assert!(meets(
         &[Step::Get(1), Step::SetAmount(2, 4)],
         &[Step::SetAmount(1, 4)]
@@ -421,7 +420,7 @@ fn what_is_not_in_the_way_is_no_conflict() {
         &[Step::Add(1, 1)],
         &[Step::Add(2, 1), Step::Delete(3)]
     ));
-    // Rows beside a range, or behind what was read of it.
+    // Rows beside a range, or behind its read part.
     assert!(!meets(
         &[Step::Range(0, 3, 10, false), Step::SetAmount(1, 4)],
         &[Step::SetAmount(5, 4), Step::Insert(30, 1, None)]
@@ -501,7 +500,7 @@ fn many_reads_are_compared_as_few_are() {
 
 #[test]
 fn a_value_outside_of_its_row_is_compared_with_the_row() {
-    // Of the same length and beginning as the code that stood there: the bytes of the row stay what they were.
+    // Of the same length and beginning as the code before: the row's bytes do not change.
     let code = |step: &str| Value::from(format!("code 1 of a text that is {step} than its place"));
     let reads = [
         Step::Get(1),
@@ -609,7 +608,7 @@ fn one_that_only_read_is_compared_too_when_it_is_installed() {
     };
     let stale = read(&mut stock);
     stock.closure(&[Step::SetAmount(1, 7)]);
-    // The transaction goes on behind the installation, with what this one read.
+    // The transaction continues behind the installation, with the reads of this one.
     assert!(stock.conflicts(stale));
     let fresh = read(&mut stock);
     assert!(!stock.conflicts(fresh));
@@ -638,7 +637,7 @@ fn what_it_keeps_is_bounded() {
         .collect();
     assert_eq!(told[0], "()");
     assert!(told[99].contains("limit"), "{}", told[99]);
-    // What it has done stands.
+    // Its changes are still there.
     assert!(!stock.conflicts(open));
     assert_eq!(
         stock.closure(&[Step::Get(100)])[0],

@@ -1,6 +1,6 @@
 //! Ordered indexes against sorted maps: random transactions that insert, change and delete rows, create and drop
-//! indexes, and are undone or not; what ranges, prefixes and counts say; and that what is rebuilt from the pages alone
-//! is what was kept.
+//! indexes, and are undone or not. Compared are ranges, prefixes and counts, and the index rebuilt from the pages
+//! alone with the kept one.
 
 mod checking;
 
@@ -154,7 +154,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whether a person may be there beside the others.
+/// Returns true if a person may be there beside the others.
 fn is_unique(people: &People, person: &Person) -> bool {
     let same = |other: &Person| other.group == person.group && other.name == person.name;
     !(people.values()).any(|other| other.id != person.id && same(other))
@@ -263,7 +263,7 @@ proptest! {
                 tx.commit();
                 people = changed;
                 world.redo();
-                // After a crash, from what was logged.
+                // After a crash, from the log.
                 let store = store_of(&world.redone);
                 let (again, _) = TableSpace::open_with(store, 2, hash()).expect("open");
                 check(again.view(), table, &people);

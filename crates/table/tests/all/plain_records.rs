@@ -1,5 +1,5 @@
-//! Plain records of tables that have more than records: columns that were added, and conditions. Records are what rows of
-//! every shape begin with; whatever is done by them is compared with a map, beside rows, indexes and snapshots.
+//! Plain records of tables that have more than records: columns that were added, and conditions. Rows of every shape
+//! begin with records; all changes by them are compared with a map, beside rows, indexes and snapshots.
 
 use crate::support::{STORE_BYTES, World, hash, store_of};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ enum RecordChange {
     Added(u64, u8, u16),
     AddColumn(u8, u16),
     DropAdded(u8),
-    /// Of the column that was added last.
+    /// The index of the last added column.
     Index,
 }
 
@@ -321,7 +321,7 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
         text.contains("* value") && text.contains("i128 at 24, added") && text.contains("i64 at 8"),
         "{text}"
     );
-    // The old bytes are read by nobody, not even by who had the table before.
+    // The old bytes are never read, not even by a holder of the former table.
     assert!(world.space.view().get(table, 1).is_err());
     let (_, _, text) = refused(|tx| tx.drop_column("plain", "value"));
     assert!(
@@ -348,7 +348,7 @@ fn a_plain_record_of_other_columns_than_the_first_is_refused_and_both_sides_are_
         text.contains("* amount") && text.contains("* value"),
         "{text}"
     );
-    // Its bytes are what they were.
+    // Its bytes have not changed.
     assert_eq!(
         world
             .space
@@ -385,7 +385,7 @@ struct Longer {
 }
 record!(Longer { table: "plain", key: id: u64, fields: { id: u64, amount: i64, more: i64 } });
 
-/// It does not say which fields it has.
+/// It does not declare its fields.
 #[derive(
     Clone,
     Copy,

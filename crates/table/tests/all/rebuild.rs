@@ -1,5 +1,5 @@
-//! Opening tables again from their pages: with any number of threads the same records are there,
-//! deleted places are used again, and pages that cannot be right are errors that name the place.
+//! Opening tables again from their pages. With any number of threads the same records are there, and deleted places
+//! are used again. Pages that cannot be right are errors that name the place.
 
 use crate::support;
 use crate::support::{Account, Large, Sample, Small, World, hash, store_of};
@@ -37,7 +37,7 @@ fn many_records_are_found_again_with_any_number_of_threads() {
     for workers in [1, 2, 3, 4, 7] {
         let report = world.reopen(workers);
         assert_eq!(report.records, u64::from(KEYS / 3 * 2), "{workers} threads");
-        // What was deleted, and the rest of the last page, of 503 places.
+        // The deleted places, and the rest of the last page, of 503 places.
         let unused = KEYS.next_multiple_of(503) - KEYS;
         assert_eq!(report.free, u64::from(KEYS / 3 + unused));
         let view = world.space.view();

@@ -1,6 +1,5 @@
-//! The redo records of transactions: what they make of a copy of the pages (DB') is what the
-//! transactions made of the pages. Applied again, from anywhere on, they change nothing (I3);
-//! applied up to any transaction's end they give that transaction's state (I4).
+//! The redo records of transactions: they make a copy of the pages (DB') equal to the pages. Applied again, from
+//! anywhere on, they change nothing (I3). Applied up to any transaction's end they give that transaction's state (I4).
 
 use crate::support;
 use crate::support::{Account, Event, Large, Model, Sample, Small, Tables, World, apply, store_of};
@@ -9,7 +8,7 @@ use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_table::{TableSpace, Transaction};
 
-/// A key and what to do with it: 0 deletes, the rest inserts or changes.
+/// A key and its action: 0 deletes, the rest inserts or changes.
 type Change = (u32, u32);
 
 /// Deterministic mixed changes to three tables, mirrored in the model.

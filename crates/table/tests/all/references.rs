@@ -1,5 +1,5 @@
-//! References between tables: what they refuse, what goes with what, whichever way rows are changed, and that nothing is
-//! changed by what is refused.
+//! References between tables: their refusals, and the rows deleted with others, for every way of changing rows. A
+//! refused change leaves everything unchanged.
 
 use crate::support::{STORE_BYTES, World, in_detail};
 use sardonyx_rows::constraints::Due;

@@ -1,6 +1,5 @@
-//! Rows by their columns, against a plain map of values: all types, texts and bytes of 0 to 40,000 bytes that
-//! grow and shrink, transactions that are undone, and a crash after each: what the log alone makes of the
-//! pages is opened and read.
+//! Rows by their columns, against a plain map of values: all types, texts and bytes of 0 to 40,000 bytes that grow and
+//! shrink, and transactions that are undone. After each the pages are made by the log alone, opened and read.
 
 mod values;
 

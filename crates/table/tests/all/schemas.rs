@@ -161,7 +161,7 @@ fn a_damaged_schema_is_found_when_the_database_is_opened() {
             }
         }
     }
-    // What is not part of a piece, and what is behind the last one's end, says nothing.
+    // Bytes outside a piece, and behind the last one's end, have no meaning.
     assert!(found > 600 && harmless > 600, "{found} {harmless}");
 }
 
@@ -257,7 +257,7 @@ fn a_builder_places_columns_and_resolves_names() {
     assert_eq!(key, [(4, true), (6, false), (1, false)]);
     assert_eq!((by_name.kind, by_name.unique), (IndexKind::Ordered, false));
     assert!(schema.indexes[1].unique && schema.primary.unique);
-    // An ordered or scattered primary key stands in the schema alone.
+    // Only the schema has an ordered or scattered primary key.
     let key = |columns: &'static [&str]| {
         Schema::new()
             .column("a", Type::U32)
@@ -482,7 +482,7 @@ proptest! {
         let schema = builder.build().expect("built");
         schema.check().expect("checked");
         let values: usize = schema.columns.iter().map(|c| c.kind.bytes()).sum();
-        // What is lost to alignment: at most what the last column and the row's end need.
+        // The loss to alignment: at most the need of the last column and the row's end.
         prop_assert!(schema.row_bytes <= values + types.len().div_ceil(8) + 16);
     }
 
@@ -496,7 +496,7 @@ proptest! {
         let mut flipped = bytes.clone();
         flipped[cut] ^= 1 << bit;
         prop_assert!(Schema::decode(&flipped).is_err());
-        // With a right checksum it is read, whatever it says, without a panic.
+        // With a right checksum any content is read without a panic.
         let checksum = crc32c::crc32c(&flipped[12..]);
         flipped[8..12].copy_from_slice(&checksum.to_le_bytes());
         if let Ok(other) = Schema::decode(&flipped) {

@@ -1,5 +1,5 @@
-//! Tables dropped, declared again, emptied at once and renamed, in transactions that commit or not: what is then in
-//! them, what the redo records alone make of it, and that pages are used again.
+//! Tables dropped, declared again, emptied at once and renamed, in transactions that commit or not. Compared are their
+//! content and that made by the redo records alone. Pages are used again.
 
 use crate::support;
 use crate::support::{Account, Large, Sample, Small, World, hash, store_of};
@@ -10,7 +10,7 @@ use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, Kind};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::BTreeMap;
 
-/// What happens to a table.
+/// A change of a table.
 #[derive(Clone, Debug)]
 enum Change {
     Declare,
@@ -33,7 +33,7 @@ struct Step {
     change: Change,
 }
 
-/// A table as it should be: its rows, if it is there, and whether it has the other name.
+/// The expected table: its rows, if it exists, and its name.
 #[derive(Clone, Default, Debug, PartialEq)]
 struct Rows {
     there: bool,
@@ -170,7 +170,7 @@ fn check(space: &TableSpace, model: &Model) {
     check_table::<Large>(space, &model[2]);
 }
 
-/// Opens what the log alone made of the pages: what a crash right now leaves.
+/// Opens the pages made by the log alone: the state after a crash right now.
 fn after_a_crash(world: &World) -> TableSpace {
     let (space, _) = TableSpace::open_with(store_of(&world.redone), 1, hash()).expect("open");
     space
@@ -327,7 +327,7 @@ fn damage_of_entries_and_words_is_found_or_harmless() {
     let catalogue: &Catalogue = world.space.catalogue();
     assert!(catalogue.free_pages() > 0, "there is something free");
     let mut places: Vec<usize> = (0..32).collect();
-    // A definition's name, sizes and key say what a table is: a change of them makes another one. Its life does not.
+    // A definition's name, sizes and key identify a table: a change of them makes another one. Its life does not.
     for definition in 0..4 {
         let life = 4096 + definition * 128 + 64;
         places.extend(life..life + 8);

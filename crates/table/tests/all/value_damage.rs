@@ -1,5 +1,5 @@
-//! Damage of every byte of pages with values, and of the rows that refer to them: opening says what is
-//! wrong, or it is harmless, or one value differs, the damaged one. Never a panic, never another row's text.
+//! Damage of every byte of pages with values, and of the rows that refer to them: opening reports it, or it is
+//! harmless, or one value differs, the damaged one. Never a panic, never another row's text.
 
 use crate::support::{World, hash, in_detail, store_of};
 use sardonyx_rows::TableError;
@@ -79,7 +79,7 @@ impl IntoValue for usize {
     }
 }
 
-/// The pages of the table, which is number 0: whose number stands in their last word plus one.
+/// The pages of the table, which is number 0: their last word has that plus one.
 fn own_pages(pages: &[u8]) -> Vec<usize> {
     let pages = pages.chunks(PAGE_SIZE).enumerate();
     let is_own = |page: &[u8]| page[PAGE_SIZE - 8..PAGE_SIZE - 6] == [1, 0];
@@ -119,7 +119,7 @@ fn different<'a>(
     (before.len() == after.len()).then_some(different)
 }
 
-/// How many bytes of a text or of bytes differ; all if their lengths do.
+/// The number of bytes of a text or of bytes that differ; all if their lengths do.
 fn bytes_that_differ(before: &Value, after: &Value) -> usize {
     let bytes = |value: &Value| match value {
         Value::Text(text) => text.clone().into_bytes(),
@@ -133,7 +133,7 @@ fn bytes_that_differ(before: &Value, after: &Value) -> usize {
     }
 }
 
-/// Opens damaged pages, reads and changes what is there. Returns what was read.
+/// Opens damaged pages, reads and changes the rows. Returns the values read.
 fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     let mut world = World::with_memory(1 << 30);
     world.space = TableSpace::open_with(store, 1, hash())?.0;
@@ -156,7 +156,7 @@ fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     Ok(found)
 }
 
-/// How often damage was found, changed one value silently, or changed nothing.
+/// Counts of outcomes: damage was found, one value changed silently, or nothing changed.
 #[derive(Debug, Default)]
 struct Outcomes {
     found: usize,
@@ -164,8 +164,8 @@ struct Outcomes {
     harmless: usize,
 }
 
-/// Damages each of these bytes. `may_differ` says where one value may become another: in the rows themselves, and in
-/// cells. As with numbers, that is noticed by the checksums of the log and of the backup only.
+/// Damages each of these bytes. `may_differ` returns true where one value may become another: in the rows themselves,
+/// and in cells. As with numbers, only the checksums of the log and of the backup notice that.
 fn damage_each(
     pages: &[u8],
     bytes: impl Iterator<Item = usize>,

@@ -1,4 +1,4 @@
-//! Bytes over TLS beside bytes over TCP, and everybody who is refused, at either end.
+//! Bytes over TLS beside bytes over TCP, and all kinds of refused processes, at either end.
 
 use crate::common::{Authority, LONG, Wish, sockets};
 use rustls::pki_types::pem::PemObject;
@@ -29,12 +29,12 @@ fn connected() -> (Box<dyn Connection>, Box<dyn Connection>) {
     (calls.unwrap(), answers.unwrap())
 }
 
-/// What the caller is told, with the first read at the latest; and what the other is.
+/// The error of the caller, with the first read at the latest, and that of the other end.
 fn refused(calls: &impl Transport, answers: &impl Transport) -> (TransportError, TransportError) {
     let (calling, answering) = sockets();
     thread::scope(|scope| {
         let answered = scope.spawn(|| match answers.answer(answering, LONG) {
-            // Of plain TCP: what came is nothing that it knows, and it closes the connection.
+            // With plain TCP it receives bytes that it does not know, and closes the connection.
             Ok(mut plain) => {
                 let mut first = [0; 4];
                 plain.read_exact(&mut first).unwrap();
@@ -47,7 +47,7 @@ fn refused(calls: &impl Transport, answers: &impl Transport) -> (TransportError,
             Ok(mut open) => {
                 // Something is under way while the other end refuses.
                 let _ = open.write_all(&[0; 5000]).and_then(|()| open.flush());
-                // It is not cut off before it has read why: what it sends is still heard.
+                // It is not cut off before it has read the reason: its bytes are still read.
                 open.socket().peek(&mut [0]).unwrap();
                 for _ in 0..100 {
                     open.write_all(&[0; 100]).unwrap();
@@ -97,7 +97,7 @@ fn bytes_of_any_lengths_come_as_they_were_sent_in_both_directions() {
     }
 }
 
-/// As a link writes: on a socket that does not block, with a reader who reads nothing for a while.
+/// As a link writes: on a socket that does not block, with a reader that pauses.
 #[test]
 fn what_a_full_socket_does_not_take_is_flushed_later() {
     let (mut writer, mut reader) = connected();
@@ -139,7 +139,7 @@ fn a_read_ends_when_another_thread_shuts_the_socket_down_or_the_other_end_goes()
     let socket = one.socket().try_clone().unwrap();
     let reads = thread::spawn(move || one.read(&mut [0; 8]).map_err(|error| error.kind()));
     socket.shutdown(Shutdown::Both).unwrap();
-    // Nobody said that nothing more would come.
+    // No end of the data was announced.
     assert_eq!(reads.join().unwrap(), Err(ErrorKind::UnexpectedEof));
     drop(other);
     let (mut one, other) = connected();
@@ -273,7 +273,7 @@ fn a_name_that_all_are_to_have_keeps_others_of_the_ca_out() {
     is_refused(&answers, "not accepted there");
 }
 
-/// A process of another program, with whatever certificate it has.
+/// A process of another program, with any certificate.
 #[derive(Debug)]
 struct Stranger(Arc<rustls::ClientConfig>);
 
@@ -300,7 +300,7 @@ impl Stranger {
         Stranger(Arc::new(config))
     }
 
-    /// The alert that it is told.
+    /// The alert that it receives.
     fn call(&self, mut socket: TcpStream) -> Option<rustls::Error> {
         let name = ServerName::try_from("bank.internal").unwrap();
         let mut machine = rustls::ClientConnection::new(self.0.clone(), name).unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong with PEM files is said of the file, before anybody is called; and nothing of a key is ever said.
+//! Errors of PEM files name the file, before any connection; and no error contains a part of a key.
 
 use crate::common::{Authority, Wish, rights, write_key};
 use rcgen::ExtendedKeyUsagePurpose;
@@ -19,7 +19,7 @@ fn all(files: &TlsFiles) -> [PathBuf; 3] {
     ]
 }
 
-/// Why files are refused: it names a file, and has nothing of the key.
+/// The error for refused files: it names a file, and has nothing of the key.
 fn refused(files: &TlsFiles, names: &Path, key: &str) -> TlsError {
     let error = Tls::new(files).expect_err("these files are wrong");
     for text in [error.to_string(), format!("{error:?}")] {

@@ -1,4 +1,4 @@
-//! Loosely coupled nodes over TLS; and those who are not of them, of whom the others notice nothing.
+//! Loosely coupled nodes over TLS; and foreign processes, which the nodes do not notice.
 
 use crate::common::{self, Authority};
 use sardonyx_base::token::Token;
@@ -155,9 +155,9 @@ fn a_node_over_tls_is_told_that_the_page_server_uses_plain_tcp() {
     assert_eq!(sum(&node), 0);
 }
 
-/// A node that the page server trusts and another node does not: a CA was exchanged on one side only. It is not heard, and
-/// what it waits for ends with an error; the other one, which may wait for parts of the authority that it has, goes
-/// on when it has left.
+/// A node that the page server trusts and another node does not: a CA was exchanged on one side only. It is not heard,
+/// and its waits end with an error. The other one, which may wait for parts of the authority that it has, goes on when
+/// it has left.
 #[test]
 fn a_node_that_another_does_not_trust_waits_and_does_no_harm() {
     let (bank, other) = (Authority::new("bank"), Authority::new("bank again"));

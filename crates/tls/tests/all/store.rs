@@ -1,4 +1,4 @@
-//! A log at another host over TLS: a database whose log is there, and hosts that are refused.
+//! A log at another host over TLS: a database with its log there, and hosts that are refused.
 
 use crate::common::Authority;
 use sardonyx::disk::GroupLimits;
@@ -55,7 +55,7 @@ fn a_database_whose_log_is_at_another_host_is_there_on_a_third() {
         let account = Account { id, balance: 1 };
         tables.run(|tx| tx.insert(accounts, &account)).unwrap();
     }
-    // An acknowledged transaction is there.
+    // Acknowledged transactions are there.
     assert!(store.entries() > 100, "{}", store.entries());
     tables.close().unwrap();
     let tables = options().open_tables(machine.path().join("other")).unwrap();
@@ -69,7 +69,7 @@ fn a_database_whose_checkpoints_are_left_to_followers_gets_back_what_its_log_lac
     let machine = tempfile::tempdir().unwrap();
     let bank = Authority::new("bank");
     let (server, _store) = serve(Arc::new(bank.process()));
-    // Who says nothing keeps no host away.
+    // Silent connections keep no host away.
     let silent: Vec<_> = (0..48)
         .map(|_| TcpStream::connect(server.address()).unwrap())
         .collect();
@@ -127,7 +127,7 @@ fn a_host_of_another_ca_or_another_transport_is_refused_by_name() {
     ];
     for (server, transport, reason) in cases {
         let error = open(server, transport).unwrap_err();
-        // What is certain is not asked again.
+        // After a certain error the request is not repeated.
         assert_eq!(error.is_unclear(), reason != "another CA", "{error}");
         let text = error.to_string();
         assert!(text.contains(reason), "{text}");

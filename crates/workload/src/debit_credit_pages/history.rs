@@ -1,4 +1,4 @@
-//! The end of HISTORY: where a node's records of what it did go.
+//! The end of HISTORY: the place of a node's new records.
 
 use super::HISTORY;
 use crate::reference::PageNumber;
@@ -6,7 +6,7 @@ use crate::reference::PageNumber;
 /// The end of HISTORY at which one node appends.
 ///
 /// The nodes' pages interleave: page `p` belongs to node `p % nodes`, so no two nodes ever meet in
-/// one, whatever their speeds. After 2^32 pages in all the numbers start again.
+/// one, at any speeds. After 2^32 pages in all the numbers start again.
 ///
 /// ```
 /// use sardonyx_workload::debit_credit_pages::HistoryEnd;
@@ -27,7 +27,7 @@ pub struct HistoryEnd {
 }
 
 impl HistoryEnd {
-    /// The end of `node` of `nodes`, with `blocking` records in a page. No record is there yet.
+    /// The end of `node` of `nodes`, with `blocking` records in a page. It has no record yet.
     ///
     /// # Panics
     /// If the node is not one of the nodes, or no record fits in a page.

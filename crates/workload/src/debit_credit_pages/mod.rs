@@ -1,14 +1,13 @@
 //! Debit-credit as page references, as the GEM paper has it (section 3.1 and Table 4.1).
 //!
-//! A transaction references ACCOUNT, HISTORY, TELLER and BRANCH in this order. It is always the
-//! same, so that no deadlock can occur, and has the two small record types last, so that their
-//! locks are held for as short as possible. The branch is any; the teller is any of that branch;
-//! the account is of that branch or, in a share of cases (15 percent), of any other.
+//! A transaction references ACCOUNT, HISTORY, TELLER and BRANCH in this order. It is always the same, so that no
+//! deadlock can occur. It has the two small record types last, so that their locks are held for as short as possible.
+//! The branch is any; the teller is any of that branch; the account is of that branch or, in a share of cases (15
+//! percent), of any other.
 //!
-//! Records of one branch lie together and never share a page of TELLER or ACCOUNT with another
-//! branch's, so a page has one branch, and a branch's pages one node. With *clustering* the TELLER
-//! records lie in the page of their BRANCH record: four record accesses on three pages, of which
-//! the last is referenced twice.
+//! Records of one branch lie together and never share a page of TELLER or ACCOUNT with another branch's. So a page has
+//! one branch, and a branch's pages one node. With *clustering* the TELLER records lie in the page of their BRANCH
+//! record: four record accesses on three pages, of which the last is referenced twice.
 //!
 //! The database grows with the number of nodes: a [`PageScale`] counts in *units*, of which the
 //! paper has one per node and 100 transactions per second.
@@ -37,7 +36,7 @@ pub const TELLER: u16 = 3;
 /// One transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DebitCreditDraw {
-    /// The branch, from 0: what affinity routing goes by.
+    /// The branch, from 0: affinity routing uses it.
     pub branch: u32,
     /// The four record accesses: ACCOUNT, HISTORY, TELLER, BRANCH. All change their record.
     pub references: [PageReference; 4],

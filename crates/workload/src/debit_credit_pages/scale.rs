@@ -9,7 +9,7 @@ pub const OTHER_BRANCH_PERCENT: u32 = 15;
 /// The most units, and the most nodes.
 pub const MAX_UNITS: u32 = 1_000;
 
-/// Why a [`PageScale`] is not possible.
+/// The reason why a [`PageScale`] is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageScaleError {
@@ -143,8 +143,8 @@ impl PageScale {
         }
     }
 
-    /// The branch whose records are in a page, from 0; none for HISTORY and for what is no page. Of
-    /// a BRANCH page with several records, the first.
+    /// The branch whose records are in a page, from 0; none for HISTORY and for a number that is no page. For a BRANCH
+    /// page with several records, the first.
     #[inline]
     pub fn branch_of_page(&self, page: PageNumber) -> Option<u32> {
         let branch = match page.partition {
@@ -166,8 +166,8 @@ impl PageScale {
         (((branch + 1) * nodes - 1) / self.branches()) as u16
     }
 
-    /// The node that has the lock authority for a page: that of its branch, and of a HISTORY page
-    /// the node that appends to it ([`HistoryEnd`](super::HistoryEnd)). Node 0 for what is no page.
+    /// The node that has the lock authority for a page: that of its branch, and for a HISTORY page the node that
+    /// appends to it ([`HistoryEnd`](super::HistoryEnd)). Node 0 for a number that is no page.
     #[inline]
     pub fn node_of_page(&self, page: PageNumber, nodes: u16) -> u16 {
         match self.branch_of_page(page) {

@@ -54,8 +54,8 @@ impl AuthorityTable {
         &self.owners
     }
 
-    /// The node that has the authority for a page: asked for with every lock request. Node 0 for
-    /// what is no page of the database.
+    /// The node that has the authority for a page: it gets every lock request. Node 0 for a number that is no page of
+    /// the database.
     #[inline]
     pub fn authority(&self, page: PageNumber) -> u16 {
         self.layout

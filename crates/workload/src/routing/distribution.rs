@@ -98,7 +98,7 @@ const WORK_OF_A_TRANSACTION: f64 = 9.0;
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReferenceDistribution {
     layout: FragmentLayout,
-    /// The work of each type, in record accesses: what its CPU time goes by.
+    /// The work of each type, in record accesses, to which its CPU time is proportional.
     work: Vec<f64>,
     /// For each type the fragments it references, ascending, with the lock requests there.
     locks: Vec<Vec<(usize, f64)>>,

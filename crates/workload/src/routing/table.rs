@@ -21,9 +21,8 @@ impl RoutingTable {
         RoutingTable::of_weights(nodes, &vec![row; types]).expect("equal weights are possible")
     }
 
-    /// A table in which each type goes to node `n` in proportion to `weights[type][n]`. None if a
-    /// weight is not finite or negative, a type has none above 0, or a row is not as long as there
-    /// are nodes.
+    /// A table in which each type goes to node `n` in proportion to `weights[type][n]`. None if a weight is not finite
+    /// or negative, a type has none above 0, or a row's length is not the number of nodes.
     pub fn of_weights(nodes: u16, weights: &[Vec<f64>]) -> Option<Self> {
         let row = |row: &Vec<f64>| {
             let possible = row
@@ -41,7 +40,7 @@ impl RoutingTable {
                     shares.push((node, sum));
                 }
             }
-            // Whatever was lost to rounding goes to the last.
+            // The last one gets the rounding error.
             shares.last_mut()?.1 = 1.0;
             Some(shares)
         };

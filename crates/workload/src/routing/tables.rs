@@ -1,10 +1,10 @@
-//! Routing and authority tables together, as they are kept in a TOML file.
+//! Routing and authority tables together, in the form of a TOML file.
 
 use super::{AuthorityTable, FragmentLayout, MAX_NODES, RoutingTable};
 use crate::trace::{Header, MAX_PAGES};
 use serde::{Deserialize, Serialize};
 
-/// The first key of the file says what it is.
+/// The first key of the file names its format.
 const FORMAT: &str = "sardonyx-routing-1";
 
 /// The most fragments of a partition in a file.
@@ -20,7 +20,7 @@ pub struct Tables {
     pub authority: AuthorityTable,
 }
 
-/// Why a file has no tables for a trace.
+/// The reason why a file has no tables for a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TablesError {
@@ -122,8 +122,8 @@ impl Tables {
     /// Reads tables for a trace. `file` is the name for errors.
     ///
     /// # Errors
-    /// [`TablesError`] that names the key: what is not TOML, not of the format, or not for a trace
-    /// with this header.
+    /// [`TablesError`] that names the key: the text is not TOML, not of the format, or not for a trace with this
+    /// header.
     pub fn from_toml(text: &str, file: &str, header: &Header) -> Result<Self, TablesError> {
         let parsed: File = toml::from_str(text).map_err(|error| TablesError::Syntax {
             file: file.into(),

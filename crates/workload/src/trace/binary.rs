@@ -187,8 +187,7 @@ impl<R: Read> BinaryReader<R> {
         &self.header
     }
 
-    /// Reads the next transaction into `transaction`; `false` if there is none, and the end was
-    /// right.
+    /// Reads the next transaction into `transaction`; `false` if there are no more, and the end was right.
     ///
     /// # Errors
     /// [`TraceError::Wrong`] with the byte at fault, [`TraceError::Io`] if the reader refuses.

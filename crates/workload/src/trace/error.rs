@@ -60,7 +60,7 @@ pub enum Fault {
         hint: &'static str,
     },
     /// There is something behind the end.
-    #[error("something follows behind the end of the trace: remove it")]
+    #[error("there are bytes behind the end of the trace: remove them")]
     Behind,
     /// A number is outside its limits.
     #[error("{what} is {found}: allowed is {least} to {most}")]
@@ -88,7 +88,7 @@ pub enum Fault {
         /// The name.
         found: String,
     },
-    /// A name that is there twice.
+    /// A name that exists twice.
     #[error("the {what} {name:?} is there already: names must differ")]
     Twice {
         /// `type` or `partition`.
@@ -131,7 +131,7 @@ pub enum Fault {
         /// The partition's pages.
         pages: u64,
     },
-    /// A count that does not fit what was read.
+    /// A count that does not fit the part read.
     #[error(
         "the end counts {found} {what} where the trace has {expected}: some are missing or added"
     )]
@@ -148,7 +148,7 @@ pub enum Fault {
     Append,
 }
 
-/// Why a trace cannot be read, written or held.
+/// The reason why a trace cannot be read, written or held.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -167,10 +167,10 @@ pub enum TraceError {
     Io {
         /// The file's name as it was given.
         file: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The trace is larger than what may be held in memory.
+    /// The trace is larger than the limit in memory.
     #[error("{file} has more than {most} references, the most that may be held in memory")]
     TooLarge {
         /// The file's name as it was given.

@@ -1,9 +1,8 @@
 //! The outer layer of the binary form: a stream of bytes cut into checksummed frames.
 //!
-//! No byte is handed out before the checksum of its frame was right, so what lies inside is decoded
-//! from what was written or not at all. A frame's checksum covers its number too: frames that are
-//! missing, doubled or exchanged are found. An empty frame ends the stream; a file without one was
-//! cut off.
+//! No byte is returned before the checksum of its frame was right. So only written content is decoded, or none. A
+//! frame's checksum covers its number too: frames that are missing, doubled or exchanged are found. An empty frame
+//! ends the stream; a file without one was cut off.
 
 use super::{Fault, Place, TraceError};
 use sardonyx_base::crc32c;
@@ -55,7 +54,7 @@ impl<W: Write> FrameWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left and the empty frame, and flushes.
+    /// Writes the rest and the empty frame, and flushes.
     pub fn finish(mut self) -> io::Result<W> {
         if !self.payload.is_empty() {
             self.write_frame()?;
@@ -91,7 +90,7 @@ pub struct FrameReader<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    /// Reads what is behind the magic: the version.
+    /// Reads the version, behind the magic.
     pub fn begin(reader: R, file: String) -> Result<Self, TraceError> {
         let mut frames = FrameReader {
             reader,

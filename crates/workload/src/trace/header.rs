@@ -27,8 +27,8 @@ impl Header {
     /// A header of these transaction types and partitions; their places are their numbers.
     ///
     /// # Errors
-    /// A [`Fault`] if there are none or too many ([`MAX_TYPES`], [`MAX_PARTITIONS`]), a name is not
-    /// allowed or there twice, or a size is not possible.
+    /// A [`Fault`] if there are none or too many ([`MAX_TYPES`], [`MAX_PARTITIONS`]). A [`Fault`] if a name is not
+    /// allowed or exists twice, or a size is not possible.
     pub fn new(
         page_bytes: u32,
         types: Vec<String>,

@@ -8,8 +8,7 @@
 //! grant further read locks on the page itself, until a transaction elsewhere wants to write. A
 //! node keeps an authorisation while the page is among its most recently used ones (as many as its
 //! buffer holds). A read is local, too, if the node is authorised. A write revokes the
-//! authorisations of all other nodes; it is local only at the authority, and only if there is none
-//! to revoke.
+//! authorisations of all other nodes; it is local only at the authority, and only if there are none to revoke.
 //!
 //! The effect of time, concurrent transactions that wait for each other, is left to the simulation.
 

@@ -12,9 +12,9 @@
 //! the file merely claims: names, counts and references have the limits below, and memory grows
 //! only with the data read.
 //!
-//! - [`statistics`]: what a trace is like.
+//! - [`statistics`]: counts of a trace.
 //! - [`synthetic`]: a trace with the statistics of the GEM paper's real-life workload.
-//! - [`locality`]: which share of its lock requests would be local, without running it.
+//! - [`locality`]: the share of its lock requests that would be local, without running it.
 //!
 
 pub mod binary;
@@ -43,7 +43,7 @@ pub const MAX_PARTITIONS: usize = 4_096;
 /// The longest name of a type or a partition, in bytes.
 pub const MAX_NAME_BYTES: usize = 64;
 
-/// The most pages of a partition: as many as a page number can tell apart.
+/// The most pages of a partition: the range of page numbers.
 pub const MAX_PAGES: u64 = 1 << 32;
 
 /// The most references of a transaction: 48 MiB of them in memory.

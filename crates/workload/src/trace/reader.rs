@@ -81,8 +81,8 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Reads the next transaction into `transaction`, whose memory is used again; `false` if there
-    /// is none, and the end was right.
+    /// Reads the next transaction into `transaction`, whose memory is used again; `false` if there are no more, and
+    /// the end was right.
     ///
     /// # Errors
     /// [`TraceError::Wrong`] with the byte or line at fault, [`TraceError::Io`] if the reader

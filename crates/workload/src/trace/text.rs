@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A `#` begins a comment; empty lines are skipped. Counts and checksum in the last line are
-//! checked if they are there: who edits a trace removes them.
+//! checked if they exist: an editor of a trace removes them.
 
 use super::header::{check_name, in_range};
 use super::{
@@ -215,8 +215,8 @@ impl<R: Read> TextReader<R> {
         &self.header
     }
 
-    /// Reads the next transaction into `transaction`; `false` if there is none, and the end was
-    /// right. Only then is the checksum known to be right.
+    /// Reads the next transaction into `transaction`; `false` if there are no more, and the end was right. Only then
+    /// is the checksum known to be right.
     ///
     /// # Errors
     /// [`TraceError::Wrong`] with the line at fault, [`TraceError::Io`] if the reader refuses.
@@ -289,7 +289,7 @@ impl<R: Read> TextReader<R> {
         Ok(())
     }
 
-    /// Checks the counts and the checksum of the last line, as far as they are there.
+    /// Checks the counts and the checksum of the last line, as far as they exist.
     fn check_end(&self) -> Result<(), Fault> {
         let mut words = self.lines.words().skip(1);
         for (what, expected) in [
@@ -327,7 +327,7 @@ impl<R: Read> TextReader<R> {
     }
 }
 
-/// The lines that say something, without their comments.
+/// The lines with content, without their comments.
 struct Lines<R> {
     reader: BufReader<R>,
     file: String,
@@ -352,7 +352,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Goes to the next line that says something; `false` at the end of the file.
+    /// Goes to the next line with content; `false` at the end of the file.
     fn next(&mut self) -> Result<bool, TraceError> {
         if std::mem::take(&mut self.is_put_back) {
             return Ok(true);
@@ -378,10 +378,10 @@ impl<R: Read> Lines<R> {
             .split_ascii_whitespace()
     }
 
-    /// The line that says what the file is.
+    /// The line that names the format.
     fn read_first(&mut self) -> Result<(), TraceError> {
         let is_there = match self.read_line() {
-            // Whatever is not text, or has no end of its first line, is no trace.
+            // A file that is not text, or has no end of its first line, is no trace.
             Err(TraceError::Wrong { .. }) => false,
             other => other?,
         };

@@ -1,4 +1,4 @@
-//! Both forms of a trace: what is written is read, and damage is found and never a panic.
+//! Both forms of a trace: written traces are read, and damage is found and never a panic.
 
 use proptest::prelude::*;
 use sardonyx_base::crc32c;
@@ -69,7 +69,7 @@ fn fault_of(bytes: &[u8]) -> (Place, Fault) {
     }
 }
 
-/// What `docs/trace-format.md` has between a line of three backticks and the next, if it starts so.
+/// The text of `docs/trace-format.md` between a line of three backticks and the next, if it starts so.
 fn documented(start: &str) -> &'static str {
     let mut blocks = include_str!("../../../../docs/trace-format.md").split("```\n");
     blocks.find(|block| block.starts_with(start)).unwrap()
@@ -395,7 +395,7 @@ fn every_wrong_line_is_named_with_what_would_be_right() {
         ),
         ("end 1 1", "end 1 1 xyz", 8, "a checksum of 8 hex digits"),
         ("end 1 1\n", "", 7, "which a line \"end\" closes"),
-        ("end 1 1\n", "end 1 1\nr p 1\n", 9, "something follows"),
+        ("end 1 1\n", "end 1 1\nr p 1\n", 9, "bytes behind the end"),
     ] {
         let error = decoded(good.replacen(old, new, 1).as_bytes())
             .unwrap_err()

@@ -1,5 +1,5 @@
-//! As much of etcd as the register asks for, in this process: a key may be lost with its lease when a test says so, and
-//! an answer on its way back.
+//! As much of etcd as the register asks for, in this process. A key may be lost with its lease on a test's request,
+//! and an answer on its way back.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,7 @@ struct State {
     leases: Vec<String>,
     /// So many answers to transactions are lost.
     lost: u32,
-    /// Nobody is answered who asks at these endpoints.
+    /// These endpoints give no answer.
     silent: [bool; 2],
     ended: bool,
 }
@@ -68,7 +68,7 @@ impl ScriptedEtcd {
         self.state.lock().unwrap().silent = silent;
     }
 
-    /// A key's value is none of a register's.
+    /// Sets a key's value to one that no register has.
     pub fn damage(&self, key: &str) {
         let mut state = self.state.lock().unwrap();
         state.keys.get_mut(key.as_bytes()).unwrap().value = "eA==".into();

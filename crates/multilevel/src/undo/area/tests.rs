@@ -1,4 +1,4 @@
-//! The slots against a plain list of who has which entries.
+//! The slots against a plain list of each one's entries.
 
 use super::*;
 use proptest::prelude::*;

@@ -14,7 +14,7 @@ use sardonyx_storage::page::Address;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A database with the undo entries of three unfinished transactions, as it stands on the disk.
+/// A database with the undo entries of three unfinished transactions, on the disk.
 fn unfinished(long: bool) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let database = with_large(Strategy::OrderedLog, PageLog::ByteRanges, &disk);
@@ -95,7 +95,7 @@ fn undo_pages(disk: &SimulatedDisk) -> Vec<Vec<u8>> {
     pages.iter().map(bytes).collect()
 }
 
-/// Opens it. Whatever comes, it comes: but no panic and no hang.
+/// Opens it, with any result but a panic or a hang.
 fn open_damaged(disk: &SimulatedDisk) -> Result<Database, DatabaseError> {
     // With threads of the engine, which have to end, and without.
     static TIMES: AtomicU64 = AtomicU64::new(0);
@@ -116,7 +116,7 @@ fn any_byte_of_the_undo_area_may_be_damaged() {
             .iter()
             .rposition(|byte| *byte != 0)
             .map_or(0, |last| last + 9);
-        // Of what is long and all the same, a part is enough.
+        // A part of a long, uniform region is enough.
         let offsets = (0..used.min(PAGE_SIZE)).filter(|at| *at < 200 || at % 509 == 0);
         for offset in offsets.chain([PAGE_SIZE - 1]) {
             let values = [0xff, bytes[offset] ^ 1, bytes[offset].wrapping_add(0x40)];

@@ -17,7 +17,7 @@ pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[fa
 /// Records on a page: spread, so that few records take many pages.
 pub const RECORDS_PER_PAGE: u64 = 4;
 
-/// Where a record stands.
+/// The place of a record.
 pub fn place(pages: &dyn Pages, area: Area, record: u64) -> Result<(PageId, usize), Stop> {
     let page = pages.page(area, record / RECORDS_PER_PAGE)?;
     let room = PAGE_SIZE / RECORDS_PER_PAGE as usize;
@@ -131,8 +131,8 @@ pub fn small() -> StorageOptions {
         identity: Some(7),
         log_bytes_max: 8 << 20,
         log_bytes_prepared: 2 << 20,
-        // Whole from the start, and closed without a checkpoint: how a small log grows, and what a close
-        // does, is explored elsewhere, and here each step of the disk costs thousands of runs.
+        // Whole from the start, and closed without a checkpoint: the growth of a small log, and the effects of a
+        // close, are explored elsewhere. Here each step of the disk costs thousands of runs.
         log_bytes_first: 1 << 20,
         closing_checkpoint: std::time::Duration::ZERO,
         memory_bytes_max: 64 << 20,

@@ -32,7 +32,7 @@ fn what_was_aborted_stays_so() {
 
 #[test]
 fn another_transaction_commits_in_the_middle_of_an_abort() {
-    // It takes what is compensated so far to the disk: the rest remains to be done.
+    // It takes the compensations so far to the disk: the rest remains to be done.
     let loser = [
         Begin(1),
         Add(1, vec![(0, 0), (1, 0)]),
@@ -40,7 +40,7 @@ fn another_transaction_commits_in_the_middle_of_an_abort() {
         Add(1, vec![(2, 0), (3, 0)]),
     ];
     for nth in 0..3 {
-        // In the middle of the compensation of the so many-th; it touches what is compensated.
+        // In the middle of the compensation with this number; it touches the compensated record.
         let beside = if nth == 2 {
             winner!(3, 5)
         } else {
@@ -54,10 +54,10 @@ fn another_transaction_commits_in_the_middle_of_an_abort() {
 
 #[test]
 fn compensations_reach_the_log_in_their_order() {
-    // An entry is made, used, and both are in the log by a commit of transaction 2. The abort takes
-    // the use back, which reads the directory, then the entry, and then, while it is at work in page
-    // 5, transaction 3 commits a change of the directory. If that took the removal of the entry with
-    // it, but not the compensation of its use, recovery would look for the entry in vain.
+    // An entry is made, used, and both are in the log by a commit of transaction 2. The abort undoes the use, which
+    // reads the directory, then the entry. While it is at work in page 5, transaction 3 commits a change of the
+    // directory. If that took the removal of the entry with it, but not the compensation of its use, recovery would
+    // not find the entry.
     let steps = [
         &[
             Begin(1),

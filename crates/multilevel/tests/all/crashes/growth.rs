@@ -7,7 +7,7 @@ use sardonyx_storage::disk::Faults;
 
 #[test]
 fn pages_added_by_an_unfinished_transaction() {
-    // It stays grown; what stands in the new pages is undone or moved on like anything else.
+    // It stays grown; the content of the new pages is undone or moved on like anything else.
     every_setup(
         &[
             Begin(1),
@@ -65,8 +65,8 @@ fn the_undo_area_grows() {
 
 #[test]
 fn recovery_makes_room_in_a_full_log() {
-    // What is undone writes as much again as the log holds: with segments of 144 KiB, of which there
-    // may be four, 40 operations with after-images of six pages each are undone.
+    // The undo writes as much again as the log holds. With at most four segments of 144 KiB, 40 operations with
+    // after-images of six pages each are undone.
     let places: Vec<_> = (0..6).map(|page| (page, 0)).collect();
     let steps: Vec<_> = (0..40).map(|_| Add(1, places.clone())).collect();
     for strategy in [Strategy::ForcedSubtransactions, Strategy::OrderedLog] {
@@ -96,7 +96,7 @@ fn recovery_makes_room_in_a_full_log() {
 
 #[test]
 fn a_checkpoint_in_the_middle_of_transactions() {
-    // What is to be undone is then read from the backup, not from the log.
+    // The entries to undo are then read from the backup, not from the log.
     let explored = every_setup_long(
         &[],
         &[

@@ -1,10 +1,9 @@
-//! Crashes of the engine on the simulated disk: whatever the step of the disk at which the machine
-//! stops, also during recovery, acknowledged transactions are there, others are not, nothing is
-//! there half or twice.
+//! Crashes of the engine on the simulated disk. The machine stops at any step of the disk, also during recovery. Then
+//! acknowledged transactions are there, others are not, nothing is there half or twice.
 //!
 //! - [`operations`]: operations that add unique powers of ten, and some that depend on each other;
-//! - [`state`]: everything that is there;
-//! - [`model`]: what the database should hold;
+//! - [`state`]: the whole content;
+//! - [`model`]: the expected content of the database;
 //! - [`schedule`]: steps of several transactions, run by one thread;
 //! - [`world`]: the disk, its crashes, and the exhaustive exploration of them;
 //! - the rest: themes.

@@ -1,16 +1,16 @@
-//! What the database should hold: the effects of the transactions that committed, in the order in
-//! which they did.
+//! The expected content of the database: the effects of the transactions that committed, in the order in which they
+//! did.
 //!
-//! One thread drives each schedule, so there is one order of commits; and there is one log, so after
-//! a crash the committed transactions are the first `j` of it, for a `j` between those that were
-//! acknowledged and those that were tried. [`Model::settle`] finds it.
+//! One thread drives each schedule, so there is one order of commits; and there is one log. So after a crash the
+//! committed transactions are the first `j` of it. The number `j` is between those of the acknowledged and of the
+//! tried ones. [`Model::settle`] finds it.
 
 use super::operations::{POWERS, POWERS_IN_LANE, Place, Sum, added};
 use super::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// What an operation did.
+/// The effect of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     Add { power: u16, places: Vec<Place> },
@@ -32,7 +32,7 @@ impl Effect {
 /// A transaction's number in the model: over all lives of the database.
 pub type Number = usize;
 
-/// What was done so far.
+/// The operations so far.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// Completed operations, in the order of their ends.
@@ -74,12 +74,12 @@ impl Model {
         self.acknowledged = self.acknowledged.max(nth);
     }
 
-    /// How many transactions are known to be durable.
+    /// The number of transactions that are known to be durable.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged
     }
 
-    /// What is there if the first so many of those tried are committed.
+    /// The content if the first so many of the tried transactions are committed.
     pub fn expected(&self, committed: usize) -> State {
         let committed: BTreeSet<Number> = self.tried[..committed].iter().copied().collect();
         let mut state = State::default();
@@ -108,10 +108,10 @@ impl Model {
         state
     }
 
-    /// After a crash: which transactions are there? From now on these are the ones that committed.
+    /// Finds the transactions that are there after a crash. From now on these are the ones that committed.
     ///
     /// # Errors
-    /// What is wrong with what was found.
+    /// The fault of the content.
     pub fn settle(&mut self, found: &State) -> Result<(), String> {
         let possible = self.acknowledged..=self.tried.len();
         let Some(committed) = possible.clone().find(|&j| self.expected(j) == *found) else {
@@ -167,7 +167,7 @@ fn differences(expected: &BTreeMap<Place, Sum>, found: &BTreeMap<Place, Sum>) ->
     places.into_iter().filter(differ).collect()
 }
 
-/// Which powers are in a sum, and how often if not once.
+/// The powers in a sum, and their counts if not once.
 fn digits(sum: &Sum) -> String {
     let mut text = String::new();
     for (lane, &value) in sum.iter().enumerate() {

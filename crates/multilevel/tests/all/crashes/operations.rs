@@ -1,11 +1,10 @@
-//! The operations of the crash tests. Each adds a power of ten that no other operation adds, to
-//! several records on several pages, so that a record's sum tells exactly which operations it has:
-//! a digit of 1 says once, 0 not, anything else half or twice.
+//! The operations of the crash tests. Each adds a power of ten that no other operation adds, to several records on
+//! several pages. So a record's sum shows exactly which operations it has: a digit of 1 means once, 0 not, anything
+//! else half or twice.
 //!
-//! Besides the plain [`Add`], whose operations all commute, there are operations of which one depends
-//! on the other: [`AddThrough`] finds its record by way of a directory page that it only reads,
-//! [`Relocate`] moves the record and commutes with it at L1, [`Insert`] makes the directory's entry,
-//! and [`Push`] appends a digit, so that the order shows.
+//! Besides the plain [`Add`], whose operations all commute, there are operations of which one depends on the other.
+//! [`AddThrough`] finds its record by way of a directory page that it only reads. [`Relocate`] moves the record and
+//! commutes with it at L1. [`Insert`] makes the directory's entry. [`Push`] appends a digit, so that the order shows.
 
 use sardonyx_multilevel::{
     Area, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, Pages, Recorded, Stop,
@@ -13,13 +12,13 @@ use sardonyx_multilevel::{
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// A record is several numbers, so that there are enough powers of ten.
+/// A record is several numbers, for enough powers of ten.
 pub const LANES: usize = 4;
 /// Powers of ten in a number: the largest sum, 2 · 10³⁷, fits in it twice.
 pub const POWERS_IN_LANE: u16 = 37;
 pub const RECORD_BYTES: usize = LANES * 16;
 const RECORDS_IN_PAGE: u32 = (PAGE_SIZE / RECORD_BYTES) as u32;
-/// How many operations may add.
+/// The number of operations that may add.
 pub const POWERS: u16 = LANES as u16 * POWERS_IN_LANE;
 
 pub type Sum = [i128; LANES];
@@ -52,12 +51,12 @@ const ADD: Mode = Mode(0);
 static RECORDS: LockSpace = LockSpace::new("records", &[&[true]]);
 const USE: Mode = Mode(0);
 const CHANGE: Mode = Mode(1);
-/// Entries of the directory: uses commute with each other, and with moving what they lead to.
+/// Entries of the directory: uses commute with each other, and with moving their record.
 static ENTRIES: LockSpace = LockSpace::new("entries", &[&[true, false], &[false, false]]);
 /// Stacks: nothing commutes.
 static STACKS: LockSpace = LockSpace::new("stacks", &[&[false]]);
 
-/// What an operation fails by.
+/// The failure of an operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
@@ -76,8 +75,8 @@ pub enum Failure {
 pub type Meanwhile = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// What happens while an operation that adds this power, or (with a negative sign) the
-    /// compensation of it, runs on this thread. The program after a crash knows nothing of it.
+    /// The actions while an operation that adds this power, or (with a negative sign) its compensation, runs on this
+    /// thread. The program after a crash knows nothing of it.
     static MEANWHILE: RefCell<BTreeMap<(u16, i8), Meanwhile>> =
         const { RefCell::new(BTreeMap::new()) };
 }
@@ -87,7 +86,7 @@ pub fn meanwhile(power: u16, sign: i8, does: Meanwhile) {
     MEANWHILE.with_borrow_mut(|all| all.insert((power, sign), does));
 }
 
-/// Forgets what has not happened.
+/// Forgets the actions that have not happened.
 pub fn forget_meanwhile() {
     MEANWHILE.with_borrow_mut(BTreeMap::clear);
 }
@@ -106,7 +105,7 @@ pub fn read_sum(bytes: &[u8]) -> Sum {
     sum
 }
 
-/// What adding a power does to a sum.
+/// Adds a power to a sum.
 pub fn added(sum: &mut Sum, power: u16, sign: i8) {
     let lane = &mut sum[usize::from(power / POWERS_IN_LANE)];
     *lane += i128::from(sign) * 10_i128.pow(u32::from(power % POWERS_IN_LANE));
@@ -206,7 +205,7 @@ impl Recorded for Add {
     }
 }
 
-/// What is left to decode.
+/// The bytes left to decode.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -217,8 +216,8 @@ impl Bytes<'_> {
     }
 }
 
-/// What an entry leads to. The directory's entries stand in the first page of its area, eight bytes each, 0 if there
-/// is none, else the place's number and one.
+/// The place that an entry leads to. The directory's entries are in the first page of its area, eight bytes each: 0 if
+/// there is none, else the place's number and one.
 pub fn entry(pages: &dyn Pages, area: Area, number: u32) -> Result<Option<Place>, Failure> {
     let page = pages.page(area, 0)?;
     let at = number as usize * 8;
@@ -352,8 +351,8 @@ impl Recorded for AddThrough {
     }
 }
 
-/// Moves the record that an entry leads to, as a split moves what is in an index: it commutes with
-/// everything at L1, and nothing has to undo it.
+/// Moves the record that an entry leads to, as a split moves the entries of an index: it commutes with everything at
+/// L1, and nothing has to undo it.
 #[derive(Clone, Debug)]
 pub struct Relocate {
     pub directory: Area,

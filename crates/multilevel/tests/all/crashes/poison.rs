@@ -1,5 +1,5 @@
-//! Disks that fail without a crash: a failed sync of the log closes it (I7). Whatever is acknowledged
-//! then, and after that, must be there when the database is opened again.
+//! Disks that fail without a crash: a failed sync of the log closes it (I7). Transactions acknowledged then, and after
+//! that, must be there when the database is opened again.
 
 use super::schedule::Step::{self, *};
 use super::schedule::Stopped;
@@ -31,7 +31,7 @@ fn steps() -> Vec<Step> {
     ]
 }
 
-/// What is tried after the failure.
+/// The steps that are tried after the failure.
 fn more() -> Vec<Step> {
     vec![
         Begin(6),
@@ -47,9 +47,9 @@ fn more() -> Vec<Step> {
     ]
 }
 
-/// Lets the disk fail at its operations of a kind in turn, until there are no more: at each third one, other ones in each setup,
-/// or at all if the environment says `SARDONYX_SEEDS`. The log is to have failed at least so many times in a setup, on average,
-/// the database as a whole more often.
+/// Lets the disk fail at its operations of a kind in turn, until there are no more: at each third one, other ones in
+/// each setup, or at all if the environment has `SARDONYX_SEEDS`. The log is to have failed at least so many times in
+/// a setup, on average, the database as a whole more often.
 fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
     let each = stride(3) as u64;
     let (mut failures, mut log_failures) = (0, 0);
@@ -72,8 +72,8 @@ fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
                     "{what}: acknowledged after the log had failed"
                 );
             }
-            // Reopened on the same machine, which still shows what it could not write; it goes on
-            // there, and only then the power is cut.
+            // Reopened on the same machine, which still shows the data that it could not write. It goes on there, and
+            // only then the power is cut.
             let mut cut = world.clone();
             world.next_process(Faults::default());
             world.goes_on_until_a_cut(&what);

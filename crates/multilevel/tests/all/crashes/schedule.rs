@@ -1,9 +1,9 @@
-//! Schedules: what transactions do, one step after another, on one thread.
+//! Schedules: the steps of transactions, one after another, on one thread.
 //!
-//! A step that would have to wait for another transaction is left out, so that a schedule never
-//! stops: [`Life`] keeps account of who has what. What a second thread does while a subtransaction is
-//! at work is a step too ([`Step::During`]): then a real thread runs the inner steps, and the
-//! operation waits for it in its middle. So every schedule is the same each time (I11).
+//! A step that would have to wait for another transaction is left out, so that a schedule never stops: [`Life`] keeps
+//! account of all locks. The work of a second thread while a subtransaction is at work is a step too
+//! ([`Step::During`]). Then a real thread runs the inner steps, and the operation waits for it in its middle. So every
+//! schedule is the same each time (I11).
 
 use super::model::{Effect, Model, Number};
 use super::operations::{
@@ -16,10 +16,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
-/// Who waits in the middle of an operation looks so often whether the engine has stopped.
+/// The interval at which a thread that waits in an operation checks if the engine has stopped.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Which transaction of a schedule.
+/// The number of a transaction of a schedule.
 pub type Who = u8;
 
 /// A step of a schedule.
@@ -59,7 +59,7 @@ impl Step {
         }
     }
 
-    /// What it locks: at both levels.
+    /// The things that it locks, at both levels.
     fn wants(&self) -> Vec<(Thing, bool)> {
         let pages = |places: &[(u32, u32)]| -> Vec<_> {
             places
@@ -88,7 +88,7 @@ impl Step {
     }
 }
 
-/// What can be locked. The directory stands for all pages that are reached through it.
+/// A thing that can be locked. The directory represents all pages that are reached through it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Thing {
     Page(u32),
@@ -107,17 +107,16 @@ impl Thing {
     }
 }
 
-/// Why a schedule does not go on: the engine does not.
+/// The reason why a schedule does not go on: the engine has stopped.
 #[derive(Debug)]
 pub struct Stopped(pub String);
 
 struct Running<'d> {
     number: Number,
     transaction: Arc<Transaction<'d>>,
-    /// What it has locked until its end.
+    /// The things that it has locked until its end.
     has: BTreeMap<Thing, bool>,
-    /// Of each of its operations the power, if it adds one, and the pages, which its compensation
-    /// will touch again.
+    /// For each of its operations the power, if it adds one, and the pages, which its compensation will touch again.
     operations: Vec<(Option<u16>, Vec<Thing>)>,
 }
 
@@ -155,12 +154,12 @@ impl<'d> Life<'d> {
         steps.iter().try_for_each(|step| self.step(step))
     }
 
-    /// How many steps would have had to wait.
+    /// The number of steps that would have had to wait.
     pub fn left_out(&self) -> u64 {
         *self.left_out.lock().unwrap()
     }
 
-    /// How many transactions are known to be durable.
+    /// The number of transactions that are known to be durable.
     pub fn acknowledged(&self) -> usize {
         self.model().acknowledged()
     }
@@ -177,7 +176,7 @@ impl<'d> Life<'d> {
         self.database.strategy() == Strategy::SingleLevel
     }
 
-    /// Whether it need not wait for another transaction; then its locks are noted.
+    /// Returns true if it need not wait for another transaction; then its locks are noted.
     fn admit(&self, step: &Step) -> bool {
         let Some(who) = step.who() else {
             return true;
@@ -344,7 +343,7 @@ impl<'d> Life<'d> {
                 Ok(())
             }
             Err(CallError::Failed(Failure::Stop(stop))) => Err(Stopped(stop.to_string())),
-            // What it did is undone: the model knows nothing of it.
+            // Its changes are undone: the model knows nothing of it.
             Err(CallError::Failed(_)) => Ok(()),
             Err(error) => Err(Stopped(error.to_string())),
         }
@@ -367,8 +366,7 @@ impl<'d> Life<'d> {
         Ok(())
     }
 
-    /// The power and the sign of an operation in whose middle something else happens, and what it
-    /// has locked then.
+    /// The power and the sign of an operation in whose middle something else happens, and the locks that it has then.
     fn middle_of(&self, outer: &Step, nth: usize) -> Option<(u16, i8, BTreeSet<Thing>)> {
         let Abort(who) = outer else {
             let pages = outer.wants().into_iter().map(|(thing, _)| thing);
@@ -423,7 +421,7 @@ impl<'d> Life<'d> {
         })
     }
 
-    /// Reads everything, in a transaction of its own. Nobody else may be running.
+    /// Reads everything, in a transaction of its own. No other may be running.
     pub fn read(&self) -> Result<State, Stopped> {
         let transaction = self.database.begin();
         let state = transaction.call(&ReadState(self.areas));

@@ -1,5 +1,5 @@
-//! Spheres that carry operations of unfinished transactions, and pages on which somebody is at work
-//! while they are written. What holds for spheres must hold for all strategies.
+//! Spheres that carry operations of unfinished transactions, and pages on which a subtransaction is at work while they
+//! are written. The rules of spheres must hold for all strategies.
 
 use super::schedule::Step::*;
 use super::world::every_setup;
@@ -69,8 +69,8 @@ fn what_was_read_of_others_is_written_with_them() {
 
 #[test]
 fn a_page_on_which_another_is_at_work() {
-    // While transaction 2 is in the middle of page 1, transaction 1 commits its change of it: what
-    // is written is the page without the half of the operation.
+    // While transaction 2 is in the middle of page 1, transaction 1 commits its change of it: the page is written
+    // without the half of the operation.
     let commit_during = |outer| {
         [
             Begin(1),

@@ -4,12 +4,12 @@ use super::operations::{Failure, Place, RECORD_BYTES, Sum, entry, read_sum};
 use sardonyx_multilevel::{Area, Operation, PAGE_SIZE, Pages, Stop};
 use std::collections::BTreeMap;
 
-/// Everything that there is.
+/// The whole content.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     /// Records that are not zero.
     pub records: BTreeMap<Place, Sum>,
-    /// What the directory's entries lead to.
+    /// The sums that the directory's entries lead to.
     pub entries: BTreeMap<u32, Sum>,
     /// Stacks that are not empty.
     pub stacks: BTreeMap<u32, i128>,

@@ -1,10 +1,9 @@
-//! The world of a schedule: the simulated disk, the database on it, and what it should hold; and the
-//! crashes.
+//! The world of a schedule: the simulated disk, the database on it, and its expected content; and the crashes.
 //!
-//! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at
-//! every step of each recovery, and compares what is there at last with the model. Unless the environment says
-//! `SARDONYX_SEEDS`, it is every fifth step, other ones under each strategy. At every fourth of them, another one under each strategy, it also kills the process alone: the next one goes on on
-//! the same machine, and only then it crashes.
+//! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at every step of
+//! each recovery. It compares the last content with the model. Unless the environment has `SARDONYX_SEEDS`, it takes
+//! every fifth step, other ones under each strategy. At every fourth of them, another one under each strategy, it also
+//! kills the process alone. The next process goes on on the same machine, and only then the machine crashes.
 
 use super::model::Model;
 use super::operations::{Add, AddThrough, Insert, Push};
@@ -16,12 +15,12 @@ use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::sync::Arc;
 
-/// How a database is opened.
+/// The options of opening a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     pub strategy: Strategy,
     pub page_log: PageLog,
-    /// Decides what a crash loses and tears.
+    /// Decides which bytes a crash loses and tears.
     pub seed: u64,
 }
 
@@ -100,10 +99,10 @@ pub struct World {
     pub model: Model,
 }
 
-/// What came of a life.
+/// The result of a life.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lived {
-    /// What recovery undid at its beginning.
+    /// The transactions that recovery undid at its beginning.
     pub undone: Undone,
     /// Steps that were left out, as they would have had to wait.
     pub left_out: u64,
@@ -146,8 +145,8 @@ impl World {
         Ok(Lived { undone, left_out })
     }
 
-    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself.
-    /// Then the error is the first failure, and how many transactions were acknowledged after it.
+    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself. Then the error is
+    /// the first failure, and the number of transactions that were acknowledged after it.
     pub fn live_on(&mut self, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
         let opened = self.setup.open(&self.disk).map_err(from);
         let database = opened.map_err(|stopped| (stopped, 0))?;
@@ -174,10 +173,10 @@ impl World {
         self.disk = self.disk.next_process(faults);
     }
 
-    /// Compares what is there with the model, goes on, and does it again after a power cut.
+    /// Compares the content with the model, goes on, and does it again after a power cut.
     ///
     /// # Panics
-    /// If something is not as it should be.
+    /// If the content differs.
     pub fn goes_on_until_a_cut(&mut self, what: &str) {
         if let Err(error) = self.check() {
             panic!("{what}, the next process: {error}");
@@ -191,7 +190,7 @@ impl World {
         }
     }
 
-    /// Opens the database and compares what is there with the model.
+    /// Opens the database and compares its content with the model.
     pub fn check(&mut self) -> Result<Undone, String> {
         let database = self
             .setup
@@ -228,7 +227,7 @@ fn kill_at(step: u64) -> Faults {
     }
 }
 
-/// What an exploration did.
+/// Counts of an exploration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Explored {
     /// Crashes in the schedule.
@@ -241,7 +240,7 @@ pub struct Explored {
     pub left_out: u64,
 }
 
-/// What the transactions of a later life do, to see that the database is sound.
+/// The transactions of a later life, to see that the database is sound.
 fn afterwards() -> Vec<Step> {
     use Step::*;
     let add = |who| Add(who, vec![(0, 0), (5, 9)]);
@@ -261,12 +260,11 @@ fn chosen(number: u64) -> impl Iterator<Item = u64> {
     (1 + number % each()..).step_by(each() as usize)
 }
 
-/// Runs a schedule on a world with a crash at every step of the disk, one after the other, and in
-/// each case (or each so many-th of them) at every step of the recovery; last without a crash until
-/// its end.
+/// Runs a schedule on a world with a crash at every step of the disk, one after the other. In each case (or each so
+/// many-th of them) it crashes at every step of the recovery. Last it runs without a crash until its end.
 ///
 /// # Panics
-/// If what is there at last is not what should be; says everything that it takes to see it again.
+/// If the last content is not the expected one; the message has everything that it takes to repeat it.
 pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored {
     let mut explored = Explored::default();
     for (nth, step) in chosen(prepared.setup.seed).enumerate() {

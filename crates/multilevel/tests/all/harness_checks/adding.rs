@@ -14,7 +14,7 @@ pub const READ: Mode = Mode(0);
 pub const ADD: Mode = Mode(1);
 pub static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);
 
-/// What is wrong with an operation.
+/// The planted error of an operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Error {
     None,
@@ -24,7 +24,7 @@ pub enum Error {
     NoInverse,
     /// The inverse is a before-image.
     Image,
-    /// The inverse locks what the operation did not, declared or when it runs.
+    /// The inverse locks an object that the operation did not, declared or when it runs.
     InverseDeclares,
     InverseLocks,
     /// The inverse fails.
@@ -56,7 +56,7 @@ pub struct Add {
     pub inverse: bool,
 }
 
-/// What it gives back, and says nothing of.
+/// A result of which the operation shows nothing.
 pub struct Was(pub i64);
 
 impl Debug for Was {

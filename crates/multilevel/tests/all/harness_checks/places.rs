@@ -1,9 +1,9 @@
-//! Numbers in places, of which the order tells who was first: states that differ and count the same.
+//! Numbers in places, whose order shows which was first: states that differ and count the same.
 
 use crate::harness_support::{get, set};
 use sardonyx_multilevel::{Inverse, Operation, Pages, PlainPages, Recorded, Stop};
 
-/// Puts a number where there is room: the order of the numbers tells who was first.
+/// Puts a number where there is room: the order of the numbers shows which was first.
 #[derive(Debug)]
 pub struct Put(pub u64);
 
@@ -42,7 +42,7 @@ impl Operation for Take {
         for place in 0..PLACES {
             found |= get(pages, place)? == self.0 as i64;
             if found {
-                // Those behind it move up.
+                // The following numbers move up.
                 let next = get(pages, place + 1)?;
                 set(pages, place, next)?;
             }

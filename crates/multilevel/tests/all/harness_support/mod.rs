@@ -16,7 +16,7 @@ pub const WITHDRAW: Mode = Mode(2);
 pub trait Bank: Debug + Copy + 'static {
     /// Rows: held (read, deposit, withdraw); columns: requested.
     fn accounts() -> &'static LockSpace;
-    /// Whether a refused withdrawal keeps a lock that says so.
+    /// True if a refused withdrawal keeps a lock that shows the refusal.
     const REFUSAL_LOCKS: bool;
 }
 
@@ -89,7 +89,7 @@ pub fn set(pages: &mut dyn Pages, account: u64, value: i64) -> Result<(), Stop> 
     pages.write_bytes(page, account as usize * 8, &value.to_le_bytes())
 }
 
-/// Adds, whatever comes of it, and asks for no lock: an inverse of those that have one.
+/// Adds, at any result, and asks for no lock: an inverse of operations that have one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correct {
     pub account: u64,
@@ -152,7 +152,7 @@ impl<B: Bank> Operation for Deposit<B> {
     }
 }
 
-/// Takes money out of an account, if it is there.
+/// Takes money out of an account, if there is enough.
 #[derive(Clone, Copy)]
 pub struct Withdraw<B>(pub u64, pub i64, pub PhantomData<B>);
 

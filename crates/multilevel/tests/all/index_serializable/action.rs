@@ -21,7 +21,7 @@ pub enum Action {
     },
 }
 
-/// What an operation gave back.
+/// The result of an operation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     Value(Option<u8>),
@@ -93,7 +93,7 @@ pub fn actions(keys: u8, stamp: u8) -> Vec<Action> {
     actions
 }
 
-/// Those of the operations that all three-step histories are tried with: one scan of each sort.
+/// The operations with which all three-step histories are tried: one scan of each sort.
 pub fn few_actions(keys: u8, stamp: u8) -> Vec<Action> {
     let mut actions = actions(keys, stamp);
     let mut scans = 0;

@@ -1,11 +1,11 @@
-//! The locks of the ordered index, judged by what they are for: transactions that run side by side
-//! and are not made to wait give the results, and leave the contents, of the same transactions one
-//! after the other in the order of their commits; those that abort leave nothing.
+//! The locks of the ordered index, judged by their purpose. Transactions run side by side and are not made to wait.
+//! Their results, and the contents that they leave, equal those of the same transactions one after the other in the
+//! order of their commits. Aborted ones leave nothing.
 //!
-//! Locks are granted by a real lock table; whoever would have to wait does not take the step. All
-//! histories of a few operations over a few keys are tried, from all contents, and many longer ones
-//! at random. That the judge sees is shown by planting errors: with any one exclusion taken out of
-//! the matrix, or without the lock that protects a split gap, it finds a history that is wrong.
+//! Locks are granted by a real lock table; a transaction that would have to wait does not take the step. All histories
+//! of a few operations over a few keys are tried, from all contents, and many longer ones at random. Planted errors
+//! show that the judge works. With any one exclusion taken out of the matrix, or without the lock that protects a
+//! split gap, it finds a history that is wrong.
 
 mod action;
 #[path = "../../../../lock/tests/oracle/mod.rs"]
@@ -57,7 +57,7 @@ fn all_histories(world: &World, schedule: &[u8], keys: u8, depth: usize) -> Opti
     };
     for action in of(keys, depth as u8 + 1) {
         let mut world = world.clone();
-        // One who has to wait does nothing here: a shorter schedule has that history.
+        // A transaction that has to wait does nothing here: a shorter schedule has that history.
         if world.act(transaction, action) {
             let wrong = all_histories(&world, schedule, keys, depth + 1);
             if wrong.is_some() {
@@ -191,7 +191,7 @@ fn keys_that_stand_for_one_object_by_chance_cost_waits_only() {
 fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wait() {
     let initial = Model::from([(1, 100), (9, 100)]);
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
-    // Into one gap, above and below what others have inserted and not committed.
+    // Into one gap, above and below uncommitted insertions of others.
     for (transaction, key) in [
         (1, 5),
         (2, 4),
@@ -218,11 +218,12 @@ fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wai
         "which has been read now"
     );
     assert!(!world.act(5, Action::Get(6)), "what is not committed");
-    // Whoever has read a gap goes with a deletion below it, but cannot read what that adds to it.
+    // A reader of a gap is compatible with a deletion below it, but cannot read the range that the deletion adds to
+    // it.
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
     assert!(world.act(1, Action::Get(4)) && world.act(2, Action::Delete(1)));
     assert!(!world.act(1, Action::Get(4)) && !world.act(1, Action::Insert(4, 1)));
-    // Who has read the gap itself keeps the others out of both its parts.
+    // A reader of the gap itself keeps the others out of both its parts.
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
     assert!(world.act(1, Action::Get(4)) && world.act(1, Action::Insert(6, 1)));
     assert!(!world.act(2, Action::Insert(5, 2)) && !world.act(2, Action::Insert(7, 2)));

@@ -11,8 +11,8 @@ use sardonyx_multilevel::{
 };
 use std::ops::{Bound, Range};
 
-/// How small numbers are written as keys and values: short, all in one leaf, or so long that there
-/// are two entries to a leaf.
+/// The width of small numbers as keys and values: short, all in one leaf, or so long that there are two entries to a
+/// leaf.
 #[derive(Clone, Copy)]
 pub struct Width(pub usize);
 
@@ -24,18 +24,18 @@ impl Width {
     }
 }
 
-/// The locks of all transactions, and what is wrong with them on purpose.
+/// The locks of all transactions, and their planted errors.
 #[derive(Clone)]
 pub struct Locks {
     pub table: LockTable<Resource, u8>,
     pub inherit: Inherit,
-    /// Objects are told apart by their remainder by this only, as if they had the same hash.
+    /// Objects are identified by their remainder by this only, as if they had the same hash.
     pub objects: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Inherit {
-    /// As the lock table says.
+    /// By the lock table.
     Exactly,
     /// Not known, so always.
     Always,
@@ -64,7 +64,7 @@ impl Locks {
     }
 }
 
-/// What one transaction sees: plain pages, and locks among those of the others.
+/// The view of one transaction: plain pages, and its locks among those of the others.
 pub struct View<'a> {
     pub pages: &'a mut PlainPages,
     pub locks: &'a mut Locks,
@@ -123,7 +123,7 @@ impl Pages for View<'_> {
     }
 }
 
-/// A running transaction: what it did, what it got, and how to undo it.
+/// A running transaction: its operations, their results, and their undo.
 #[derive(Clone, Default)]
 pub struct Transaction {
     pub actions: Vec<(Action, Outcome)>,
@@ -138,7 +138,7 @@ pub struct World {
     pub index: OrderedIndex,
     pub locks: Locks,
     pub running: IntegerMap<u8, Transaction>,
-    /// What was committed, in that order.
+    /// The committed operations, in their order.
     pub committed: Vec<(Action, Outcome)>,
     pub initial: Model,
 }
@@ -252,8 +252,8 @@ impl World {
         self.locks.end(transaction);
     }
 
-    /// Undoes the last operation of a transaction that aborts, or ends it if there is none left;
-    /// `false` then.
+    /// Undoes the last operation of a transaction that aborts, or ends it if there is none left, and returns `false`
+    /// then.
     pub fn abort_step(&mut self, transaction: u8) -> bool {
         let running = self.running.get_mut(&transaction);
         let Some(inverse) = running.and_then(|running| running.undo.pop()) else {
@@ -288,7 +288,7 @@ impl World {
         all.iter().map(|(key, value)| (key[0], value[0])).collect()
     }
 
-    /// When all have ended: whether it was as if one after the other.
+    /// Returns true, when all have ended, if the history equals a serial one.
     pub fn is_serial(&self) -> bool {
         assert!(self.running.is_empty() && self.locks.table.is_empty());
         let mut model = self.initial.clone();

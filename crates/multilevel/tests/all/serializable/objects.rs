@@ -1,5 +1,5 @@
-//! Lists and registers, four to a page, and the operation on them. It can be told to leave out its
-//! locks, which no real operation may: then there must be anomalies to be found.
+//! Lists and registers, four to a page, and the operation on them. On request it leaves out its locks, which no real
+//! operation may: then there must be anomalies to be found.
 
 use sardonyx_multilevel::{
     Area, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, Pages, Recorded,
@@ -15,7 +15,7 @@ const ROOM: usize = PAGE_SIZE / OBJECTS_PER_PAGE as usize;
 /// Elements that a list can have.
 pub const ELEMENTS_MAX: u64 = ROOM as u64 / 8 - 1;
 
-/// What is done to an object.
+/// An action on an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Reads a list, or a register as a list of at most one element.
@@ -26,14 +26,14 @@ pub enum Act {
     Write(u64),
 }
 
-/// When it asks for its locks.
+/// The time when it asks for its locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locking {
     /// Before it begins.
     Before,
     /// While it runs.
     Within,
-    /// Never: what no operation may do.
+    /// Never: no real operation may do that.
     LeftOut,
 }
 
@@ -45,7 +45,7 @@ pub struct Step {
     pub keys: Vec<u64>,
     pub act: Act,
     pub locking: Locking,
-    /// Whether it fails when it has done everything.
+    /// True if it fails when it has done everything.
     pub fails: bool,
 }
 
@@ -70,7 +70,7 @@ fn elements(pages: &dyn Pages, area: Area, key: u64) -> Result<Vec<u64>, Stop> {
     Ok((1..=word(0) as usize).map(word).collect())
 }
 
-/// Makes an object hold these; only what differs is written.
+/// Sets the content of an object; only the differing bytes are written.
 fn set(pages: &mut dyn Pages, area: Area, key: u64, to: &[u64]) -> Result<(), Stop> {
     let (page, at) = place(pages, area, key)?;
     if let Some(last) = to.last() {
@@ -81,7 +81,7 @@ fn set(pages: &mut dyn Pages, area: Area, key: u64, to: &[u64]) -> Result<(), St
 }
 
 impl Operation for Step {
-    /// What each object held before.
+    /// The former content of each object.
     type Output = Vec<Vec<u64>>;
     type Error = Stop;
 
@@ -132,7 +132,7 @@ impl Operation for Step {
     }
 }
 
-/// Makes objects hold what they held.
+/// Restores the content of objects.
 pub struct Restore {
     area: Area,
     objects: Vec<(u64, Vec<u64>)>,

@@ -1,12 +1,12 @@
-//! Histories as `adya` reads them, in the order of a counter: what a transaction asked for is noted
-//! before it begins, what came of it after it has ended.
+//! Histories in the form of `adya`, in the order of a counter: a transaction's requests are noted before it begins,
+//! its results after it has ended.
 
 use super::objects::Act;
 use adya::{History, Opts, Report, Workload};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One thing done to one object, with what came back.
+/// One action on one object, with its result.
 pub type Done = (u64, Act, Vec<u64>);
 
 /// The order of all events.
@@ -17,7 +17,7 @@ pub struct Recorder(AtomicU64);
 #[derive(Default)]
 pub struct Events {
     events: Vec<(u64, Value)>,
-    /// What was asked for and has not ended.
+    /// The request that has not ended.
     asked: Option<Value>,
 }
 
@@ -66,7 +66,7 @@ fn micro(key: u64, act: Act, found: Option<&Vec<u64>>) -> Value {
     }
 }
 
-/// Judges what all clients did.
+/// Judges the events of all clients.
 pub fn judge(all: impl IntoIterator<Item = Events>, lists: bool, model: &str) -> Report {
     let mut events: Vec<(u64, Value)> = all.into_iter().flat_map(|e| e.events).collect();
     events.sort_by_key(|(at, _)| *at);
@@ -91,7 +91,7 @@ pub fn judge(all: impl IntoIterator<Item = Events>, lists: bool, model: &str) ->
     adya::check(&history, workload, &options)
 }
 
-/// What a register holds is a value or nothing.
+/// Converts the content of registers: a value or nothing.
 fn as_registers(event: &mut Value) {
     for micro in event["value"].as_array_mut().expect("micro-operations") {
         if let Some(found) = micro[2].as_array() {

@@ -1,6 +1,6 @@
-//! Cells: numbers with a copy of themselves on the same page, several cells to a page, and operations
-//! on them that let others come in between wherever they can. Whoever sees a cell that differs from
-//! its copy has seen half an operation.
+//! Cells: numbers with a copy of themselves on the same page, several cells to a page. Their operations let others
+//! come in between at every possible point. A reader that sees a cell that differs from its copy has seen half an
+//! operation.
 
 use sardonyx_base::sync::thread;
 use sardonyx_multilevel::{
@@ -13,7 +13,7 @@ use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::sync::Arc;
 
-/// Reading excludes whatever changes; adding goes with adding.
+/// Reading excludes all changes; adding is compatible with adding.
 pub const READ: Mode = Mode(0);
 pub const ADD: Mode = Mode(1);
 pub const WRITE: Mode = Mode(2);
@@ -30,7 +30,7 @@ pub static BOUNDED: LockSpace = LockSpace::new("bounded cells", &[&[true]]);
 
 pub const CELLS_PER_PAGE: u64 = 4;
 const ROOM: usize = PAGE_SIZE / CELLS_PER_PAGE as usize;
-/// Where the copy stands: not so near that one redo record takes both.
+/// The distance of the copy: not so near that one redo record takes both.
 const COPY: usize = 64;
 
 fn place(pages: &dyn Pages, area: Area, cell: u64) -> Result<(PageId, usize), Stop> {
@@ -138,7 +138,7 @@ impl Recorded for Add {
     }
 }
 
-/// Overwrites a cell. Gives back what stood there.
+/// Overwrites a cell. Returns its former content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Put {
     pub area: Area,
@@ -186,7 +186,7 @@ impl Recorded for Put {
     }
 }
 
-/// Adds to a cell that must stay within bounds whichever transactions commit.
+/// Adds to a cell that must stay within bounds in every outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounded {
     pub area: Area,
@@ -256,7 +256,7 @@ impl Recorded for Bounded {
     }
 }
 
-/// How a database is run.
+/// The options with which a database runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
     pub strategy: Strategy,
@@ -344,7 +344,7 @@ pub fn small() -> StorageOptions {
 /// A closure's error in [`Database::run`].
 pub type Called<T> = Result<T, CallError<Stop>>;
 
-/// Why a transaction that was ended on purpose did.
+/// The reason why a transaction was ended on purpose.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
     #[error(transparent)]
@@ -355,7 +355,7 @@ pub enum Ended {
     OnPurpose,
 }
 
-/// What some cells hold.
+/// The content of some cells.
 pub fn read(database: &Database, area: Area, cells: std::ops::Range<u64>) -> Vec<i64> {
     let cells = cells.collect();
     let get = Get { area, cells };

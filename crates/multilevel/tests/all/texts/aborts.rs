@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier};
 
 thread_local! {
-    /// Where a [`Meet`] waits, on this thread, once.
+    /// The barrier at which a [`Meet`] waits, on this thread, once.
     static MEETING: RefCell<Option<Arc<Barrier>>> = const { RefCell::new(None) };
 }
 
@@ -96,8 +96,8 @@ impl Recorded for Undo {
     }
 }
 
-/// Clears a text of either table and aborts both transactions at once, after what happens `between`. `meets`: each waits for
-/// the other when it has its text and its first page.
+/// Clears a text of either table and aborts both transactions at once, after `between` was run. `meets`: each waits
+/// for the other when it has its text and its first page.
 fn abort_two(
     database: &Database,
     (notes, pages): (Table<Note>, Table<Numbered>),

@@ -1,5 +1,5 @@
-//! The machine crashes at any step of transactions that change texts, and at any step of each recovery: what is there then
-//! is what was committed, to the byte.
+//! The machine crashes at any step of transactions that change texts, and at any step of each recovery. The content is
+//! then the committed one, to the byte.
 
 use super::model::read_serially;
 use super::{Model, Note, name, note, open, read};
@@ -76,7 +76,7 @@ fn a_crash_at_any_step_leaves_the_texts_that_were_committed() {
                 let (database, notes) = open(way, &restarted);
                 undone += database.undone().operations;
                 let found = read(&database, notes, KEYS);
-                // Acknowledged is there; what was not is there whole, or not at all.
+                // Acknowledged changes are there; others are there whole, or not at all.
                 let is_one = match ended {
                     Some(()) => found == after,
                     None => found == model || found == after,

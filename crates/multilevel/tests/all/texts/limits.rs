@@ -103,10 +103,10 @@ fn rows_and_keys_that_are_too_long_are_refused() {
     }
 }
 
-/// A deletion is some bits, and what undoes it a text: it is refused where that would not fit into a unit (I14).
+/// A deletion is some bits, and its inverse a text: it is refused if that would not fit into a unit (I14).
 #[test]
 fn i14_a_deletion_that_could_not_be_undone_is_refused() {
-    // Half of what `small` lets the log take at once.
+    // Half of the log's limit at once under `small`.
     let limit = 128 << 10;
     let lengths = (limit - 6_400..limit).step_by(200);
     let long = |key: u64, length: usize| Note {
@@ -119,7 +119,7 @@ fn i14_a_deletion_that_could_not_be_undone_is_refused() {
         .collect();
     for way in ways() {
         if way.0 == Strategy::SingleLevel {
-            // It puts back what was there, and logs nothing of it.
+            // It restores the row, and logs nothing of it.
             continue;
         }
         let disk = SimulatedDisk::new(1, Faults::default());
@@ -203,7 +203,7 @@ fn a_handle_of_another_database_is_refused() {
     assert!(is_refused, "{refused:?}");
 }
 
-/// As long as the rows of `Keyed`, and with the same key; it does not say its fields.
+/// As long as the rows of `Keyed`, and with the same key; it does not declare its fields.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Filler {
@@ -240,7 +240,7 @@ fn plain_records_are_refused_where_their_bytes_would_be_references() {
     assert!(is_refused, "{refused:?}");
 }
 
-/// Or an operation that executes one of these, and is undone by what its `inverse` says, would not be undone.
+/// Otherwise an operation that executes one of these, and is undone by its own `inverse`, would not be undone.
 #[test]
 fn an_inverse_that_needs_the_row_is_refused_and_not_left_out() {
     let disk = SimulatedDisk::new(1, Faults::default());

@@ -1,5 +1,6 @@
-//! Records with texts and bytes as operations: beside a plain map, with aborts, and crashes of the machine, of its undo
-//! pass, too; the serial way reads and checks what they wrote, and the other way round; full databases, snapshots, bounds.
+//! Records with texts and bytes as operations: beside a plain map, with aborts, and crashes of the machine, of its
+//! undo pass, too. The serial way reads and checks their rows, and the other way round. Full databases, snapshots,
+//! bounds.
 
 mod aborts;
 mod between;
@@ -88,7 +89,7 @@ pub fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<
     (database, notes)
 }
 
-/// With room for 300 pages, and what else the options are to say.
+/// With room for 300 pages, and the other options as given.
 pub fn open_limited(
     way: (Strategy, PageLog),
     disk: &SimulatedDisk,

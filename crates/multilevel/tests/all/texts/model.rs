@@ -29,7 +29,7 @@ pub fn read_serially(disk: &SimulatedDisk, keys: u64) -> Model {
     found
 }
 
-/// Executes a random step in a transaction and in the model, and compares what they say.
+/// Executes a random step in a transaction and in the model, and compares the results.
 fn take(
     tx: &Transaction<'_>,
     notes: Table<Note>,
@@ -77,7 +77,7 @@ fn history(way: (Strategy, PageLog), seed: u64) {
     let (mut database, mut notes) = open(way, &disk);
     let mut model = Model::new();
     for round in 0..6 {
-        // With a single level a page that one has is none for the other.
+        // With a single level, only one of them can have a page.
         let both = if way.0 == Strategy::SingleLevel { 1 } else { 2 };
         let mut after = [model.clone(), model.clone()];
         let transactions = [database.begin(), database.begin()];

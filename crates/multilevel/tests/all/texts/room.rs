@@ -53,7 +53,7 @@ fn pages_of_texts_are_used_again() {
 fn i14_texts_that_were_deleted_find_pages_when_they_come_back() {
     for way in ways() {
         if way.0 == Strategy::SingleLevel {
-            // Nobody takes a page from a transaction that goes on.
+            // No page is taken from a running transaction.
             continue;
         }
         for crashes in [false, true] {

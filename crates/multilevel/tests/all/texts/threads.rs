@@ -12,7 +12,7 @@ const THREADS: u64 = 2;
 const KEYS: u64 = 16;
 const TRANSACTIONS: u64 = 60;
 
-/// Random transactions on the keys of a thread, some of them aborted. Returns what is there of them at the end.
+/// Random transactions on the keys of a thread, some of them aborted. Returns the rows at the end.
 fn change(database: &Database, notes: Table<Note>, thread: u64) -> Model {
     let mut random = Random::new(thread + 1);
     let mut model = Model::new();
@@ -43,7 +43,7 @@ fn change(database: &Database, notes: Table<Note>, thread: u64) -> Model {
                 }
             }
             if aborts {
-                // The key is there: an error of the transaction's own.
+                // The key exists: an error of the transaction's own.
                 tx.call(&notes.insert(&note(keys[0], 0)))?;
                 tx.call(&notes.insert(&note(keys[0], 0)))?;
             }

@@ -1,4 +1,4 @@
-//! The same tables under the serial way and under operations, with texts; and snapshots beside what runs.
+//! The same tables under the serial way and under operations, with texts; and snapshots beside running transactions.
 
 use super::model::read_serially;
 use super::{Model, Note, Numbered, derived, name, note, open, read};
@@ -135,7 +135,7 @@ struct Wide {
     count: Option<i64>,
 }
 
-/// Columns that are no fields of a record are as they were when what the record did is undone.
+/// Columns that are no fields of a record have their former values when the record's change is undone.
 #[test]
 fn undo_restores_columns_that_are_no_fields() {
     for way in ways() {

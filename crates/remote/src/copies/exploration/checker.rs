@@ -1,4 +1,4 @@
-//! The checker: what was acknowledged and what was read, held against what each process comes to.
+//! The checker: acknowledged and read entries, compared with the result of each process.
 
 use sardonyx_storage::remote_log::entry::Entry;
 use sardonyx_storage::remote_log::position::EntryPosition;
@@ -86,7 +86,7 @@ struct Claimed {
 pub(super) struct Checker {
     /// The entry that was read first under each number.
     read: BTreeMap<u64, Vec<u8>>,
-    /// The transaction and the epoch of what was acknowledged.
+    /// The transaction and the epoch of each acknowledged entry.
     acknowledged: BTreeMap<u64, (u64, u64)>,
     claimed: Vec<Claimed>,
     pub seen: Seen,

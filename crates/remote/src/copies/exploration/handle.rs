@@ -32,7 +32,7 @@ impl fmt::Debug for Asker {
 pub(super) struct Handle {
     pub asker: Asker,
     pub target: Target,
-    /// The life of what is at the place, when it was opened.
+    /// The life of the place's content, when it was opened.
     pub store_life: u64,
 }
 

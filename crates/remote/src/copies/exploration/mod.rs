@@ -24,7 +24,7 @@ use sardonyx_base::random::asked;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
-/// Says how to see a run again, if it panics.
+/// Prints the command that repeats a run, if it panics.
 struct Replay {
     seed: u64,
     planted: bool,

@@ -70,7 +70,7 @@ pub(super) struct Inner {
     pub is_done: [bool; CLIENTS],
     pub stalled_until: [u64; CLIENTS],
     pub lives: [u64; CLIENTS],
-    /// An emptied copy that is still in the set, and what it had.
+    /// An emptied copy that is still in the set, and its former content.
     pub wounded: Option<(usize, u64, Site)>,
     /// Nothing goes wrong any more.
     pub is_quiet: bool,
@@ -124,7 +124,7 @@ impl Inner {
         view.record.clone()
     }
 
-    /// A copy is in the set and not what it was.
+    /// A copy is in the set and has lost its content.
     fn is_wounded(&mut self) -> bool {
         if let Some((index, life, _)) = &self.wounded {
             let place = place_of(*index);
@@ -137,7 +137,7 @@ impl Inner {
         self.wounded.is_some()
     }
 
-    /// The other copies were left out before that was seen: then nothing goes on until what it had is put back.
+    /// The other copies were left out before that was seen: then nothing goes on until its content is restored.
     fn heal(&mut self) {
         if self.wounded.is_some()
             && self.is_wounded()
@@ -275,7 +275,7 @@ impl Inner {
         (target == Target::Keeper).then(|| self.record())
     }
 
-    /// Counts what a request to the keeper changed.
+    /// Counts the changes of a request to the keeper.
     pub fn note_change(&mut self, before: Option<SetRecord>) {
         let Some(before) = before else { return };
         let after = self.record();

@@ -154,7 +154,7 @@ impl World {
         self.turn(client);
     }
 
-    /// A place, as it is now.
+    /// A place, in its present state.
     pub fn open(&self, asker: &Asker, place: &str) -> Result<Arc<dyn RemotePlace>, StoreError> {
         let mut inner = self.lock();
         let index = (0..inner.copies.len()).find(|index| place_of(*index) == place);

@@ -14,21 +14,21 @@ use sardonyx_base::random::Random;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// What a store does wrong.
+/// The fault of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Nothing,
     /// Conditions are taken and ignored.
     IgnoresConditions,
-    /// Creates rightly, and replaces whatever is there.
+    /// Creates rightly, and replaces any version.
     IgnoresVersions,
     /// Right for one after the other; of those that create one of the first race, two win.
     LetsTwoCreate,
     /// The same for those that replace.
     LetsTwoReplace,
-    /// Refuses all that is written, with what it was sent.
+    /// Refuses all writes, and shows their content.
     Refuses,
-    /// Never answers to what is written or read.
+    /// Never answers to writes or reads.
     Silent,
 }
 
@@ -102,7 +102,7 @@ impl Wrapped {
         is_it && *come == 2
     }
 
-    /// Some of what was kept arrives.
+    /// Some of the kept requests arrive.
     async fn deliver_late(&self) {
         while self.drawn(3) == 0 {
             let late = self.late.lock().unwrap().pop();

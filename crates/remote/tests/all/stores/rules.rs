@@ -1,4 +1,4 @@
-//! What must hold of every store, in memory and real: asked of it one after the other, and by a log that is kept there.
+//! The rules of every store, in memory and real: tested one after the other, and by a log that is kept there.
 
 use sardonyx_storage::remote_log::RemoteLogError;
 use sardonyx_storage::remote_log::entry::EntryBuilder;
@@ -22,7 +22,7 @@ pub fn patience() -> Patience {
     }
 }
 
-/// What a log needs of a store in which there is nothing yet.
+/// Tests the contract on an empty store.
 pub fn keeps_the_contract(store: &dyn RemotePlace) {
     keeps_objects(store);
     assert_eq!(store.read_register(Register::Primary).unwrap(), None);

@@ -94,8 +94,9 @@ impl RowFormat {
         }
     }
 
-    /// What a row is known by in each of the schema's other indexes, in their order: bytes that no other row has, or
-    /// may have if the index is unique. They begin with the index's key, and those of no other key do.
+    /// A row's entries in each of the schema's other indexes, in their order. No other row has the same entry, and no
+    /// other row may have it if the index is unique. An entry begins with the index's key, and entries of other keys
+    /// do not.
     ///
     /// # Errors
     /// [`TableError::DamagedTable`] if the bytes are no row.
@@ -159,7 +160,7 @@ impl RowFormat {
         Ok(())
     }
 
-    /// That there is a row with this one's key in a unique index.
+    /// The error of a row whose key exists in a unique index already.
     #[cold]
     pub fn duplicate_value(&self, index: usize, bytes: &[u8]) -> TableError {
         let newest = self.newest(bytes);
@@ -214,8 +215,8 @@ impl RowFormat {
         })
     }
 
-    /// The keys of a range of values in an index, or in that of the primary key (`None`), of all columns of the key or
-    /// of the first ones: a bound of fewer stands for all keys that begin with them.
+    /// The keys of a range of values in an index, or in that of the primary key (`None`). The values are of all
+    /// columns of the key or of the first ones: a bound of fewer means all keys that begin with them.
     ///
     /// # Errors
     /// As [`RowFormat::key`]; [`TableError::ReversedRange`].

@@ -27,11 +27,11 @@ impl RowFormat {
         self.check_conditions(record)
     }
 
-    /// A new row that begins with a record, whether it meets the conditions or not: of columns that were added, what is set,
-    /// or their defaults.
+    /// A new row that begins with a record. Added columns have the values that are set, or their defaults. Conditions
+    /// are not evaluated.
     ///
     /// # Errors
-    /// Those of [`RowFormat::new_row`].
+    /// The errors of [`RowFormat::new_row`].
     pub fn row_beginning_with(
         &self,
         record: &[u8],
@@ -110,7 +110,7 @@ impl RowFormat {
         }
     }
 
-    /// Whether records of this type are the table's rows.
+    /// Checks that records of this type are the table's rows.
     ///
     /// # Errors
     /// [`TableError::SchemaDiffers`], with both sides.

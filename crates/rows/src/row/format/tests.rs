@@ -1,5 +1,5 @@
-//! Rows as bytes of their own: what goes in comes out, keys are in the order of their values, bytes that are no row are
-//! refused; and the bytes that databases have stay what they are.
+//! Rows as bytes of their own: values are read as they were written, keys are in the order of their values, and bytes
+//! that are no row are refused. The bytes of existing databases stay valid.
 
 use super::*;
 use crate::schema::{Declared, DeclaredDefault, Type};
@@ -24,7 +24,7 @@ fn values(row: &RowFormat, bytes: &[u8]) -> Vec<Value> {
     row.row(bytes).unwrap().to_values().unwrap()
 }
 
-/// Databases of nodes have these bytes: whoever changes them needs a new version of the head.
+/// Databases of nodes have these bytes: a change needs a new version of the head.
 #[test]
 fn the_bytes_of_rows_and_keys_are_what_databases_have() {
     let people = people();
@@ -106,8 +106,8 @@ proptest! {
         prop_assert_eq!(by_key, keys);
     }
 
-    /// Rows of before and after columns were added, dropped and widened say what was put into them, or the default, whatever
-    /// is long or short in them, and move to the newest shape when they are changed.
+    /// Columns are added, dropped and widened. Rows of before and after keep the values that were put into them, short
+    /// or long, or have the default. They move to the newest shape when they are changed.
     #[test]
     fn rows_of_every_shape_say_what_they_had(
         steps in proptest::collection::vec((0_u8..8, 0_usize..6, 0_usize..40), 1..40),
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes are, they are refused or read without a panic.
+    /// Any bytes are refused or read without a panic.
     #[test]
     fn any_bytes_are_refused_or_a_row(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
         let people = people();

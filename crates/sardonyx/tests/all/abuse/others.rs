@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Another database.
 impl Abuse<'_> {
-    /// Another database with options that may be nonsense: it opens and works, or says why not.
+    /// Another database with options that may be nonsense: it opens and works, or returns an error.
     pub fn extremes(&mut self) {
         let random = &mut self.random;
         let number = |random: &mut Random| match random.below(6) {
@@ -52,7 +52,7 @@ impl Abuse<'_> {
         }
         let place = tempfile::tempdir_in(self.directory).unwrap();
         if let Ok(other) = Opened::on_real(&place.path().join("other.sdx"), chosen) {
-            // What does not fit into its memory or log is refused.
+            // A row that does not fit into its memory or log is refused.
             let _ = other.put(1, 1);
             let _ = other.database.close();
         }
@@ -61,7 +61,7 @@ impl Abuse<'_> {
         assert!(matches!(again, Err(Error::Locked(_))));
     }
 
-    /// Handles and rows of another database, and rows whose records are gone.
+    /// Handles and rows of another database, and rows whose records were deleted.
     pub fn strangers(&mut self) {
         let place = tempfile::tempdir_in(self.directory).unwrap();
         let path = place.path().join("other.sdx");

@@ -1,4 +1,4 @@
-//! What the program has of its own in the engine: a transaction, a procedure, and values that panic.
+//! The program's own code in the engine: a transaction, a procedure, and values that panic.
 
 use super::REMAINDER;
 use crate::common::{Item, Note, Opened, PLANNED};
@@ -7,7 +7,7 @@ use sardonyx::{Error, Table, Transaction};
 use std::sync::Arc;
 use std::task::Wake;
 
-/// Inserts an item and notes it, both or neither; as a procedure, if its argument says so.
+/// Inserts an item and notes it, both or neither; in a procedure, as its argument directs.
 #[derive(Clone, Copy)]
 pub struct Put(pub Table<Item>, pub sardonyx::Journal<Note>);
 

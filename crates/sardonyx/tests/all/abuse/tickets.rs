@@ -101,7 +101,7 @@ impl Abuse<'_> {
         }
     }
 
-    /// Values of the program's that panic when they are dropped, on whatever thread.
+    /// Values of the program's that panic when they are dropped, on any thread.
     pub fn bombs(&mut self) {
         let id = self.witness.begins();
         let put = Put(self.opened.items, self.opened.notes);

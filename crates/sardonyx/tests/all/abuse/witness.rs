@@ -1,10 +1,10 @@
-//! The outside witness of a sequence: a file of what was begun and what the program was told of it.
+//! The outside witness of a sequence: a file of the begun transactions and of their results as the program got them.
 
 use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whom a sequence tells what it does and what it is told.
+/// The witness to which a sequence reports its actions and their results.
 pub struct Witness {
     pub file: File,
     pub next: AtomicU64,

@@ -42,7 +42,7 @@ fn large(disk: &SimulatedDisk) -> Tables {
 }
 
 /// A reader's disk. Between a survey of the backup and the load of the first block the writer goes on by `burst`
-/// transactions, and by one at each fourth block that is loaded.
+/// transactions. It goes on by one at each fourth block that is loaded.
 fn moving(disk: &SimulatedDisk, tables: &Arc<Tables>, burst: u64) -> (WatchedDisk, Arc<AtomicU64>) {
     let (surveyed, reads) = (AtomicBool::new(false), AtomicU64::new(0));
     let (tables, written) = (tables.clone(), Arc::new(AtomicU64::new(0)));
@@ -95,7 +95,7 @@ fn i13_a_guest_that_arrives_while_a_checkpoint_is_written_under_it_reads_what_is
             written > 50 + burst,
             "{written} blocks were written meanwhile"
         );
-        // What came since is in the log.
+        // Later transactions are in the log.
         let mut guest = arrival.guest;
         let (mut followed, _) = FollowedSpace::open(arrival.store, 1).unwrap();
         assert_eq!(guest.look().unwrap(), Sight::End);
@@ -160,7 +160,7 @@ fn a_database_that_changes_under_every_reading_is_unavailable_and_not_damaged() 
     drop(tables);
 }
 
-/// A disk on which nothing can be done to `DURABLE` while that is said; `all`: not even to remove it.
+/// A disk that refuses changes of `DURABLE` while the flag is set; `all`: even its removal.
 fn refusing(disk: &SimulatedDisk, refuses: &Arc<AtomicBool>, all: bool) -> WatchedDisk {
     let refuses = refuses.clone();
     WatchedDisk::new(disk.clone(), move |name, change| {

@@ -1,5 +1,5 @@
-//! A follower that looks between any two operations of the writer's disk, and a power cut or a kill at each of them: what
-//! was shown is a state at a commit, never goes back, and is there when the database is opened again.
+//! A follower that looks between any two operations of the writer's disk, and a power cut or a kill at each of them.
+//! Its view is a state at a commit, never goes back, and is there when the database is opened again.
 
 use super::{follow, items, items_in};
 use crate::common::{Item, SEGMENT_BYTES, options};

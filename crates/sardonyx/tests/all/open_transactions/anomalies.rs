@@ -192,13 +192,13 @@ fn constraints_hold_at_once_and_at_the_commit() {
             tx.rows("customers").unwrap().insert(&twice),
             Err(Error::Duplicate(_))
         ));
-        // A key that no index takes is refused where it is said, as in a closure.
+        // A key that no index takes is refused at once, as in a closure.
         let long = [("id", 3.into()), ("name", "n".repeat(100_000).into())];
         assert!(matches!(
             tx.rows("customers").unwrap().insert(&long),
             Err(Error::Limit(_))
         ));
-        // What failed has done nothing.
+        // The failed statement has done nothing.
         order(&mut tx, 1, 2, 1).unwrap();
         tx.commit().unwrap();
         let rows = |table: &str| {

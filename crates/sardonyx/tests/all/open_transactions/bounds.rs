@@ -1,5 +1,5 @@
-//! The bounds of open transactions: at each the one that reaches it, or the oldest, is told by a typed error, and nobody else
-//! notices. One that is forgotten is in nobody's way.
+//! The bounds of open transactions: at each the one that reaches it, or the oldest, gets a typed error, and no other
+//! notices. A forgotten one delays no other.
 
 use super::{bump, ended};
 use crate::common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
@@ -43,7 +43,7 @@ fn what_one_keeps_is_bounded_and_what_it_did_before_stands() {
             .read(|view| view.count(opened.items))
             .unwrap();
         assert_eq!(there, inserted);
-        // Rolled back to a savepoint, what was kept is given back.
+        // Rolled back to a savepoint, its kept bytes are freed.
         let mut tx = opened.database.begin().unwrap();
         let savepoint = tx.savepoint();
         for _ in 0..100 {
@@ -97,7 +97,7 @@ fn what_all_keep_is_bounded_together_and_the_oldest_is_ended() {
             if ran.get() <= Tables::RETRIES_ASIDE {
                 bump(tx, items, 1)?;
                 for _ in 0..5 {
-                    // Ended ones keep what they have until they are dropped.
+                    // Ended ones keep their bytes until they are dropped.
                     others.borrow_mut().retain(|other| !is_ended(other));
                     let mut other = bank.begin()?;
                     insert_until_refused(&mut other, &opened);

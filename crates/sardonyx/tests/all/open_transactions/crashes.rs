@@ -1,5 +1,5 @@
-//! Crashes at every step of the disk while open transactions are committed, and processes that are killed with transactions
-//! open: what was acknowledged is there, whole, and nothing of what was not committed.
+//! Crashes at every step of the disk while open transactions are committed, and processes that are killed with
+//! transactions open. Acknowledged transactions are there, whole, and nothing of uncommitted ones.
 
 use super::bump;
 use crate::common::{Item, Opened, SHAPES, options};
@@ -70,7 +70,7 @@ fn i1_a_crash_at_any_step_of_commits_keeps_what_was_acknowledged() {
     }
 }
 
-/// Ends one that read what a failed sync did not make durable. True if a sync failed so.
+/// Ends one that read data that a failed sync did not make durable. True if a sync failed so.
 fn read_what_is_not_durable(shape: Shape, fail_sync_at: u64) -> bool {
     let faults = Faults {
         fail_sync_at: Some(fail_sync_at),
@@ -117,7 +117,7 @@ fn i7_one_that_only_read_is_told_that_the_log_is_poisoned() {
 
 const DIRECTORY: &str = "SARDONYX_TEST_KILLED_OPEN";
 
-/// The process that is killed: says the number of each transaction that was acknowledged.
+/// The process that is killed: prints the number of each acknowledged transaction.
 fn commit_for_ever(directory: &str) -> Result<(), Error> {
     let bank = Tables::open(directory)?;
     let items = bank.table::<Item>()?;

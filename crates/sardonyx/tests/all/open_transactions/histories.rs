@@ -1,6 +1,6 @@
-//! Closures and open transactions interleaved by a seed, judged by a serial model: one that was committed told, at each of its
-//! steps, what it would have been told at the moment of its commit, and left what it would have left; one that conflicted
-//! read something that was changed.
+//! Closures and open transactions interleaved by a seed, judged by a serial model. Each step of a committed one
+//! returned the result that it would have had at the moment of its commit. The transaction left the content that it
+//! would have left then. One that conflicted read something that was changed.
 
 use super::open;
 use crate::common::{Item, Opened};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 type Model = BTreeMap<u64, u64>;
 
-/// What a transaction does.
+/// An action of a transaction.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Get(u64),
@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// Runs it; returns what was told.
+    /// Runs it; returns the result.
     fn run(
         self,
         tx: &mut OpenTransaction,
@@ -127,7 +127,7 @@ impl Step {
     }
 }
 
-/// An open transaction and what it did.
+/// An open transaction and its steps.
 struct Running {
     tx: OpenTransaction,
     marks: Vec<sardonyx::rows::Marked>,
@@ -229,7 +229,7 @@ fn every_commit_and_conflict_is_that_of_a_serial_model() {
         }
     }
     assert!(seen.committed > 300 && seen.conflicts > 100, "{seen:?}");
-    // A change reads its row, and what was undone was read: that may be compared without need.
+    // A change reads its row, and undone reads count, too: that may be compared without need.
     assert!(
         seen.needless * 4 < seen.committed + seen.conflicts,
         "{seen:?}"

@@ -91,7 +91,7 @@ fn next_id(tx: &mut Transaction<'_>, table: &str) -> Result<u64, Error> {
     Ok(next)
 }
 
-/// Changes of rows that the tables of the base take in every shape, but for columns that may have gone.
+/// Changes of rows that the tables of the base take in every shape, but for columns that may have been dropped.
 pub fn rows(tx: &mut Transaction<'_>) -> Result<(), Error> {
     let some = next_id(tx, "people")?;
     tx.rows("people")?.insert(&[

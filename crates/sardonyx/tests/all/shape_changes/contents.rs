@@ -68,7 +68,7 @@ fn key_of(schema: &Schema, values: &[Value]) -> Vec<Value> {
 pub fn check_indexes(database: &Tables, contents: &Contents) {
     let undone = database.run(|tx| {
         let mut taken = Vec::new();
-        // Those that refer to others first.
+        // Tables that refer to others come first.
         for pass in 0..2 {
             for name in contents.keys() {
                 let refers = !tx.rows(name)?.schema().foreign_keys.is_empty();

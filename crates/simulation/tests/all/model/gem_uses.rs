@@ -1,4 +1,4 @@
-//! GEM's other uses: what a page transfer, a message and a cached page take, and a write-back's entries.
+//! GEM's other uses: the times of a page transfer, a message and a cached page, and a write-back's entries.
 
 use super::{DISK, ENTRIES, IO, LOG, PATH, SHORT, alone, close, parameters, run, two_nodes};
 

@@ -1,5 +1,4 @@
-//! The model against arithmetic: what a transaction takes when nothing is left to chance, and what
-//! must hold in every run.
+//! The model against arithmetic: the time of a transaction without any chance, and the rules of every run.
 
 mod gem_uses;
 
@@ -79,7 +78,7 @@ fn a_history_that_is_locked_costs_a_lock_more_and_no_two_meet_there() {
     let found = alone(&["update=noforce", "partition.history.locks=true"]);
     close(found.locks.entry_accesses, 12.0);
     close(found.locks.requests, 3.0);
-    // Many at once, who meet nowhere else.
+    // Many at once, which meet nowhere else.
     let busy = |locks: &str| {
         run(&parameters(&[
             "nodes=2",
@@ -101,8 +100,8 @@ fn a_history_that_is_locked_costs_a_lock_more_and_no_two_meet_there() {
     assert!((with.locks.requests - without.locks.requests - 1.0).abs() < 0.05);
 }
 
-/// GEM statement 4.2-8: more nodes have valid copies of a page when one of them changes it, but fewer of these are still
-/// there when they would be found.
+/// GEM statement 4.2-8: with more nodes, more have valid copies of a page when one of them changes it. But fewer of
+/// these copies are still there when they would be found.
 #[test]
 fn copies_that_commits_make_invalid_grow_with_the_nodes() {
     let of = |settings: &[&str]| {
@@ -126,7 +125,7 @@ fn copies_that_commits_make_invalid_grow_with_the_nodes() {
     println!("{two:?} {five:?} {ten:?}");
 }
 
-/// As real nodes do: fewer pages of others are then asked for, since more of them are in storage.
+/// As real nodes do: then fewer pages of others are requested, since more of them are in storage.
 #[test]
 fn modified_pages_that_are_written_together_are_asked_for_less() {
     let of = |pages| {
@@ -261,7 +260,7 @@ fn a_page_request_is_a_short_and_a_long_message() {
     let found = two_nodes(&["node.buffer_pages=1000"]);
     let branch = &found.partitions[2];
     assert!(branch.from_nodes > 0.3, "{branch:?}");
-    // What the other node modified last comes from there; everything else is in the own buffer.
+    // A page that the other node modified last comes from there; everything else is in the own buffer.
     close(branch.from_nodes + branch.hit_ratio, 1.0);
     close(branch.invalidations, branch.from_nodes);
     close(found.locks.page_requests, branch.from_nodes);
@@ -416,8 +415,7 @@ const BUSY: &[&[&str]] = &[
     ],
 ];
 
-/// What is drawn for a transaction is its own: another update strategy changes what it does and
-/// nothing else.
+/// The draws of a transaction are its own: another update strategy changes its work and nothing else.
 #[test]
 fn the_same_transactions_arrive_in_every_configuration() {
     let of = |settings: &[&str]| {

@@ -94,7 +94,7 @@ pub(super) fn create_directory_durably(path: &Path, below: Option<&Path>) -> Res
 /// was killed before it could.
 fn make_name_stable(path: &Path, parent: &Path, below: Option<&Path>) -> Result<(), DiskError> {
     let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
-    // A mount point's name is of no use to what is mounted there.
+    // A mount point's name is not part of the mounted file system.
     match (device(path), device(parent)) {
         (Ok(here), Ok(above)) if here == above => {}
         _ => return Ok(()),
@@ -142,7 +142,7 @@ mod tests {
         let closed = directory.path().join("closed");
         let root = closed.join("bank.sdx");
         std::fs::create_dir_all(&root).unwrap();
-        // May be passed through and not be read. (A user who may do everything may read it.)
+        // May be passed through and not be read. (A user with all rights may read it.)
         let passable = std::fs::Permissions::from_mode(0o311);
         std::fs::set_permissions(&closed, passable).unwrap();
         let disk = RealDisk::open(&root).unwrap();
@@ -171,7 +171,7 @@ mod tests {
         let is_known = || synced().get(path).copied() == stamp_of(path);
         sync_directory_once(path).unwrap();
         assert!(!is_known(), "it was made just now");
-        // As it is known after a while.
+        // As if it had been known for a while.
         synced().extend(stamp_of(path).map(|stamp| (path.into(), stamp)));
         assert!(is_known());
         std::fs::File::open(path)

@@ -1,5 +1,5 @@
-//! A file of the real disk: reads, writes through direct access where the file system can, writes that are
-//! stable when they return, and room ahead, filled with zeroes or only allocated.
+//! A file of the real disk: reads, writes through direct access where the file system can, and writes that are stable
+//! when they return. Room ahead is filled with zeroes or only allocated.
 
 use super::uninterrupted;
 use crate::disk::{Access, AlignedBuffer, DIRECT_ALIGNMENT, DiskError, DiskFile, check};
@@ -83,7 +83,7 @@ impl RealFile {
         let mut at = offset;
         while !from.is_empty() {
             match write(from, at) {
-                // A regular file takes at least a byte or says why not; a liar must not loop.
+                // A regular file takes at least a byte or returns an error; another result must not loop.
                 Ok(0) => return Err((at, Errno::IO)),
                 Ok(written) => {
                     at += written as u64;
@@ -96,7 +96,7 @@ impl RealFile {
         Ok(())
     }
 
-    /// The last line of defence: what a forked child has in memory is its parent's.
+    /// The last line of defence: the memory of a forked child is its parent's.
     fn check_process(&self, operation: &'static str, offset: u64) -> Result<(), DiskError> {
         let check = self.process.check();
         check.map_err(|forked| self.error(operation, offset, io::Error::other(forked)))
@@ -125,8 +125,8 @@ impl RealFile {
         }
     }
 
-    /// Extends the file to a length with room that is there already, or else with zeroes. The length grows last, so that
-    /// a file of full length has all its room.
+    /// Extends the file to a length, in existing room, or else with zeroes. The length grows last, so that a file of
+    /// full length has all its room.
     fn extend(&self, operation: &'static str, length: u64, writes: bool) -> Result<(), DiskError> {
         check::aligned_length(self.access, length)
             .and_then(|()| check::range(length, 0))
@@ -181,8 +181,7 @@ impl DiskFile for RealFile {
                 Ok(0) => break,
                 Ok(bytes) => {
                     read += bytes;
-                    // Direct access must not go on inside a block; the file's end is what leads
-                    // there.
+                    // Direct access must not go on inside a block; the file's end leads there.
                     let inside_block = !read.is_multiple_of(DIRECT_ALIGNMENT);
                     if self.access == Access::Direct && inside_block {
                         let length = self.len()?;
@@ -225,7 +224,7 @@ impl DiskFile for RealFile {
     }
 
     fn sync(&self) -> Result<(), DiskError> {
-        // Interruption is not repeated here: a sync that did not say `Ok` has failed (I7).
+        // Interruption is not repeated here: a sync that did not return `Ok` has failed (I7).
         rustix::fs::fdatasync(&self.file).map_err(|error| self.error("sync", 0, error))
     }
 

@@ -1,4 +1,4 @@
-//! File systems on which a write that was said to be stable can be lost.
+//! File systems on which an acknowledged stable write can be lost.
 //!
 //! btrfs of Linux 6.18 reports success for writes that a *failing* drive then loses, when several are under way at
 //! once. That happened in 6 of 120 trials of a plain program, and in none on ext4 and xfs (docs/architecture.md, "Known
@@ -8,7 +8,7 @@ use rustix::fs::statfs;
 use sardonyx_base::events;
 use std::path::Path;
 
-/// The number of btrfs in what the system says of a file system.
+/// The number of btrfs in `statfs`.
 const BTRFS: u64 = 0x9123_683e;
 
 /// Warns, if this directory is on such a file system.
@@ -18,7 +18,8 @@ pub(super) fn warn_of(root: &Path) {
         events::warn!(
             directory = %root.display(),
             file_system = name,
-            "this file system can lose writes that it said were stable, if its drive fails: put the log on ext4 or xfs"
+            "this file system can lose writes that it reported as stable, if its drive fails: put the log on ext4 \
+             or xfs"
         );
     }
 }

@@ -12,9 +12,9 @@ use std::path::Path;
 /// The table of locks: a line for each, `1: FLOCK ADVISORY WRITE 4711 fe:00:1234 0 EOF`.
 const TABLE: &str = "/proc/locks";
 
-/// The kernel gives the table out in pieces, each as it is then. While other locks come and go, one that is
-/// held all the time can be missed between two pieces. So it is read in few pieces, and again if the lock
-/// seems to have no holder.
+/// The kernel returns the table in pieces, each in its state of that moment. While other locks come and go, one that
+/// is held all the time can be missed between two pieces. So it is read in few pieces, and again if the lock seems to
+/// have no holder.
 const READINGS: usize = 8;
 
 /// Bytes of the table that are read at once; the kernel may give out less.
@@ -62,8 +62,8 @@ fn holder(line: &str) -> Option<(u32, (u32, u32), u64)> {
     Some((process, device, file.next()?.parse().ok()?))
 }
 
-/// True if a process has this file open. A file system of several devices (subvolumes, layers) has one in
-/// the table and tells another of the file.
+/// True if a process has this file open. A file system of several devices (subvolumes, layers) has one in the table
+/// and another one in the file's metadata.
 fn has_open(process: u32, file: &Metadata) -> bool {
     let Ok(open) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
         return false;

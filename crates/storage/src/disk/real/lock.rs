@@ -46,7 +46,7 @@ impl Drop for RealLock {
         }
         let unlocked = uninterrupted(|| rustix::fs::flock(&self.file, FlockOperation::Unlock));
         if let Err(error) = unlocked {
-            events::warn!(%error, "the database's lock goes only with its file");
+            events::warn!(%error, "the database's lock is released only with its file");
         }
     }
 }

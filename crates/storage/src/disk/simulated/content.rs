@@ -154,7 +154,7 @@ impl Content {
         }
     }
 
-    /// Writes what is stable at once, except for the length.
+    /// Writes bytes that are stable at once, except for the length.
     pub(super) fn write_durable(&mut self, offset: usize, bytes: &[u8]) {
         if let Some(write) = self.write_live(offset, bytes) {
             self.supersede(&write);
@@ -261,7 +261,7 @@ impl Content {
         self.durable_length += kept;
     }
 
-    /// Changes the bytes behind everyone's back, on the stable medium too.
+    /// Changes the bytes without any operation, on the stable medium too.
     pub(super) fn damage(&mut self, change: impl FnOnce(&mut Vec<u8>)) {
         change(&mut self.live);
         self.durable.clone_from(&self.live);

@@ -1,16 +1,15 @@
-//! The simulated disk: a directory tree in memory that keeps apart what the running process sees
-//! and what would be there after a crash.
+//! The simulated disk: a directory tree in memory that separates the state that the running process sees from the
+//! state after a crash.
 //!
-//! It fails where its [`Faults`] say. [`SimulatedDisk::restart`] gives the disk that the machine finds when
-//! it comes up again. Of everything unsynced some is lost, some is torn between sectors, some has overtaken
-//! earlier writes, as the seed decides (I11: same seed and same operations, same bytes).
+//! It fails as its [`Faults`] determine. [`SimulatedDisk::restart`] returns the disk that the machine finds when it
+//! comes up again. Of everything unsynced some is lost, some is torn between sectors, some has overtaken earlier
+//! writes, as the seed decides (I11: same seed and same operations, same bytes).
 //! [`SimulatedDisk::next_process`] gives the disk that the next process finds when only this one was
 //! killed: the system's cache with all that is not stable yet. It promises no more than [`super::Disk`]
 //! does, so a program that holds only by luck of a real file system fails here.
 //!
-//! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine. A sync in one
-//! says nothing of another, a power cut hits all at once, and each may be full by itself
-//! ([`Faults::full_below`]).
+//! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine. A sync in one does not cover
+//! another, a power cut hits all at once, and each may be full by itself ([`Faults::full_below`]).
 //!
 //! - [`content`]: one file's bytes, live and durable;
 //! - [`names`]: the directory tree, live and durable;
@@ -40,25 +39,23 @@ pub struct Faults {
     /// all, but synced in no case, and every later operation fails too.
     /// [`SimulatedDisk::next_process`] goes on.
     pub kill_at_step: Option<u64>,
-    /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
-    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
-    /// no later sync makes the rest so, although it succeeds, and although everybody still reads it,
-    /// the next process too: as systems do that take for clean what they could not write. Only
-    /// writing it again helps. (Of names the rest stays unsynced.)
+    /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`, `sync_directory`) this one
+    /// fails with an I/O error. Some unsynced data is then stable. No later sync makes the rest so, although it
+    /// succeeds, and although every process still reads it, the next one too. Systems behave so that take unwritten
+    /// pages for clean. Only writing it again helps. (Of names the rest stays unsynced.)
     pub fail_sync_at: Option<u64>,
     /// This `write_at` fails with an I/O error; a part of its bytes may have been written.
     pub fail_write_at: Option<u64>,
     /// This `read_at` fails with an I/O error.
     pub fail_read_at: Option<u64>,
-    /// Once the lengths of all files together would exceed so many bytes, writes fail for want of
-    /// space, after writing what fits.
+    /// Once the lengths of all files together would exceed so many bytes, writes fail for want of space, after writing
+    /// the bytes that fit.
     pub capacity_bytes: Option<u64>,
     /// From the first of these steps on, and before the second one, the disk is full: an operation that
     /// would create a file or a directory, or lengthen a file, fails for want of space and does nothing.
     /// Attempts are steps, too, so a process that continues to try comes to the end of it.
     pub full_steps: Option<(u64, u64)>,
-    /// Only what is below this directory (by its whole name, such as `/fast`) is full then: it is a disk by
-    /// itself.
+    /// Only this directory (by its whole name, such as `/fast`) and its content is full then: it is a disk by itself.
     pub full_below: Option<&'static str>,
 }
 
@@ -95,7 +92,7 @@ impl fmt::Debug for SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// An empty disk. The seed decides what survives crashes and failed syncs.
+    /// An empty disk. The seed decides which bytes survive crashes and failed syncs.
     pub fn new(seed: u64, faults: Faults) -> Self {
         Self::with_state(State::new(seed, faults))
     }
@@ -124,8 +121,8 @@ impl SimulatedDisk {
         self.state.lock().crash();
     }
 
-    /// Crashes the machine if it has not yet, and gives the disk as it is when the machine comes up
-    /// again, with other faults from now on. The same crash always gives the same disk.
+    /// Crashes the machine if it has not yet. Returns the disk after the machine has come up again, with other faults
+    /// from now on. The same crash always gives the same disk.
     pub fn restart(&self, faults: Faults) -> SimulatedDisk {
         let mut state = self.state.lock();
         state.crash();
@@ -134,7 +131,7 @@ impl SimulatedDisk {
 
     /// Kills the process, if it still runs, and gives the disk to the next one while the machine continues.
     /// Everything that could be read is readable, and unstable data is still unstable. The locks of the
-    /// killed process are free, and whatever it still tries fails.
+    /// killed process are free, and all its later calls fail.
     ///
     /// ```
     /// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
@@ -168,7 +165,7 @@ impl SimulatedDisk {
         self.state.lock().names().live().keys().cloned().collect()
     }
 
-    /// A file's bytes as the running process sees (or last saw) them; `None` if there is none.
+    /// A file's bytes as the running process sees (or last saw) them; `None` if there is no such file.
     pub fn read_all(&self, name: &str) -> Option<Vec<u8>> {
         self.state
             .lock()
@@ -185,8 +182,8 @@ impl SimulatedDisk {
             .map(content::Content::surely_durable)
     }
 
-    /// Changes one byte of a file behind everyone's back. All of the file is stable afterwards, so
-    /// do it to a disk that has just been restarted, or is about to be.
+    /// Changes one byte of a file without any operation. All of the file is stable afterwards, so do it to a disk that
+    /// has just been restarted, or is about to be.
     ///
     /// # Errors
     /// If there is no such file or no such byte.
@@ -205,7 +202,7 @@ impl SimulatedDisk {
         })
     }
 
-    /// Gives a file other bytes behind everyone's back. All of them are stable afterwards.
+    /// Replaces a file's bytes without any operation. All of them are stable afterwards.
     ///
     /// # Errors
     /// If there is no such file.
@@ -216,7 +213,7 @@ impl SimulatedDisk {
         })
     }
 
-    /// Cuts a file off behind everyone's back. All that remains is stable afterwards.
+    /// Cuts a file off without any operation. All that remains is stable afterwards.
     ///
     /// # Errors
     /// If there is no such file or it is shorter.
@@ -499,7 +496,7 @@ impl DiskFile for SimulatedFile {
     }
 
     fn allocate(&self, length: u64) -> Result<(), DiskError> {
-        // What is not written and what is zero reads the same, before and after a crash.
+        // Unwritten bytes and zeroes read the same, before and after a crash.
         self.preallocate(length)
     }
 

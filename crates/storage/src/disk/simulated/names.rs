@@ -1,12 +1,12 @@
-//! The simulated directory tree: names as the running process sees them, names that would surely be
-//! there after a crash, and the unsynced changes in between.
+//! The simulated directory tree: the names that the running process sees, the names that would surely be there after a
+//! crash, and the unsynced changes in between.
 //!
-//! A change that survives a crash takes with it the earlier changes of the same names. So a rename
-//! is atomic (one of its names exists, never both and never neither), and no name leads to a file
-//! that it never had. Changes of unrelated names survive in any combination.
+//! A change that survives a crash takes with it the earlier changes of the same names. So a rename is atomic: one of
+//! its names exists, never both and never neither. No name leads to a file that it never had. Changes of unrelated
+//! names survive in any combination.
 //!
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
-//! synced. One that is lost takes with it all that is in it, whatever was synced there.
+//! synced. A lost one takes with it all its content, even if that was synced.
 
 use super::content::Survival;
 use sardonyx_base::random::Random;
@@ -82,7 +82,7 @@ impl Tree {
         directory.is_empty() || self.directories.contains(directory)
     }
 
-    /// Drops what is in directories that are not there.
+    /// Drops the content of directories that do not exist.
     fn drop_unreachable(&mut self) {
         // A directory comes after the one that it is in.
         for directory in std::mem::take(&mut self.directories) {
@@ -129,7 +129,7 @@ impl Names {
         });
     }
 
-    /// Renames a file that is there.
+    /// Renames an existing file.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if from != to {
             let file = self.live.files[from];

@@ -3,7 +3,7 @@
 //! An operation at which the machine crashes is done as if it were unsynced, and then the machine
 //! stops. So a crash leaves of it the same as of unsynced things: all, a part or nothing. An
 //! operation at which the process is killed is done wholly, in part or not at all, and is not synced;
-//! the machine has what was done.
+//! the machine has the part that was done.
 
 use super::super::{Create, SECTOR_SIZE};
 use super::Faults;
@@ -58,7 +58,7 @@ fn ended() -> io::Error {
     io::Error::other("the simulated machine has crashed, or the process was killed")
 }
 
-/// Counts a kind of event, and tells the one that is to fail.
+/// Counts a kind of event, and returns the fate of this one.
 fn count(counter: &mut u64, fails_at: Option<u64>) -> Fate {
     *counter += 1;
     if fails_at == Some(*counter) {
@@ -180,8 +180,8 @@ impl State {
         after
     }
 
-    /// The disk as the next process finds it after this one was killed: the system's cache is as it
-    /// was, and so is what of it is not stable.
+    /// The disk as the next process finds it after this one was killed: the system's cache is unchanged, and so is its
+    /// unstable part.
     pub(super) fn after_kill(&self, faults: Faults) -> State {
         let seed = Random::stream(self.seed, STREAM_NEXT_PROCESS).next();
         let mut after = State::new(seed, faults);
@@ -455,7 +455,7 @@ impl State {
         end.min(length.saturating_add(free))
     }
 
-    /// As much of a write as there is room for.
+    /// The bytes of a write for which there is room.
     fn bytes_that_fit<'a>(&self, number: FileNumber, offset: usize, from: &'a [u8]) -> &'a [u8] {
         let end = self.end_that_fits(number, offset + from.len());
         &from[..end.saturating_sub(offset)]
@@ -535,7 +535,7 @@ impl State {
         self.finish_sync(number, fate)
     }
 
-    /// Changes a file's bytes; `change` says `None` if it cannot.
+    /// Changes a file's bytes; `change` returns `None` if it cannot.
     pub(super) fn damage(
         &mut self,
         operation: &'static str,

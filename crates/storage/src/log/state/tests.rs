@@ -1,4 +1,4 @@
-//! The state between any two stores of whoever changes it, and under the eyes of who reads it.
+//! The state between any two stores of a process that changes it, as a concurrent reader sees it.
 
 use super::*;
 

@@ -5,13 +5,17 @@
 //!   appended to the copy     ┴─▶ acknowledged ─▶ synced here ─▶ given to the checkpoints
 //! ```
 //!
-//! A thread of its own syncs all that was acknowledged meanwhile ([`LogWriter::run_behind`]). What a group says of the groups
-//! before it, that they were durable, it says of this disk: so a crash that takes from this log what the copy has is its
-//! end and no damage, and whoever opens it reads on from the copy.
+//! A thread of its own syncs all groups that were acknowledged meanwhile ([`LogWriter::run_behind`]). A group's
+//! knowledge of earlier durable groups is of this disk. A crash may take from this log a group that the copy has. That
+//! is the log's end and no damage, and the next opening reads on from the copy.
 //!
-//! Invariants: I1 (in the copy), I2 (a consumer is fed with what is in the copy *and* stable here, so a backup never
-//! holds what the log beside it has not), I4 (`durable_number` is what is stable here), I7 (a failed sync poisons), I10
-//! (groups keep their buffers until they are stable: on a disk that stands still transactions wait, when all are taken).
+//! Invariants:
+//! - I1, in the copy;
+//! - I2: a consumer is fed with groups that are in the copy *and* stable here, so a backup never holds what the log
+//!   beside it lacks;
+//! - I4: `durable_number` is the last group stable here;
+//! - I7: a failed sync poisons;
+//! - I10: groups keep their buffers until they are stable. If the disk hangs, transactions wait when all are taken.
 
 use super::LogWriter;
 use super::remote::GroupQueue;
@@ -28,7 +32,7 @@ pub(super) struct Behind {
     queue: GroupQueue,
     /// All groups below this number are stable here.
     stable_below: AtomicU64,
-    /// For those who wait until that has grown.
+    /// For waiters until that has grown.
     told: Mutex<()>,
     grown: Condvar,
 }
@@ -43,7 +47,7 @@ impl Behind {
         }
     }
 
-    /// The next group in the log's order. If nobody takes it any more the log is poisoned.
+    /// The next group in the log's order. If it has no consumer any more, the log is poisoned.
     pub fn push(&self, group: Arc<DurableGroup>) {
         self.queue.push(group);
     }
@@ -52,10 +56,10 @@ impl Behind {
         self.stable_below.load(Ordering::Acquire)
     }
 
-    /// Has everybody look again.
+    /// Has all waiters look again.
     fn nudge(&self) {
         self.queue.nudge();
-        // Under the lock, so that who has looked is waiting.
+        // Under the lock, so that a thread that has looked is waiting.
         let told = self.told.lock();
         self.grown.notify_all();
         drop(told);
@@ -63,7 +67,7 @@ impl Behind {
 }
 
 impl LogWriter {
-    /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: somebody is to run
+    /// This log, with a copy elsewhere, whose groups are synced here behind their acknowledgement: a thread is to run
     /// [`LogWriter::run_behind`].
     #[must_use]
     pub fn synced_behind(mut self) -> Self {
@@ -71,7 +75,7 @@ impl LogWriter {
         self
     }
 
-    /// Syncs what the copy has until closed, or until that fails. The body of a thread.
+    /// Syncs the copy's groups until closed, or until that fails. The body of a thread.
     pub fn run_behind(&self) {
         let (Some(behind), Some(remote)) = (&self.behind, &self.remote) else {
             return;
@@ -122,14 +126,14 @@ impl LogWriter {
         }
     }
 
-    /// Waits until what is durable up to here is on stable storage here, too.
+    /// Waits until the durable log up to here is on stable storage here, too.
     ///
     /// # Errors
     /// The log is poisoned; it was closed before.
     pub fn wait_until_stable(&self, end: LogPosition) -> Result<(), LogError> {
         self.process.check()?;
         let Some(behind) = &self.behind else {
-            // What is durable is stable here. A copy may have more, if the log was closed by an error.
+            // Every durable group is stable here. A copy may have more, if the log was closed by an error.
             return match self.durable().group < end.group {
                 false => Ok(()),
                 true => Err(self.check().err().unwrap_or(LogError::Closed)),

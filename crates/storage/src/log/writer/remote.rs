@@ -1,19 +1,23 @@
 //! A log elsewhere that has every group, too, before it is durable: a store that others keep ([`RemoteCopy`]).
 //!
-//! A group goes to both at once: before writing, the thread hands the group to the copy's thread, which appends all groups
-//! that wait there ([`LogWriter::run_remote`]). Either may be first. The group is outstanding until both have it; where
-//! nobody waits for a sync here ([`behind`](super::behind)), it only has to be written here. So what fills meanwhile is one
-//! group, which grows with the time that an append takes: throughput stays, and the response time is that of the slower one.
+//! A group goes to both at once: before writing, the thread hands the group to the copy's thread, which appends all
+//! groups that wait there ([`LogWriter::run_remote`]). Either may be first. The group is outstanding until both have
+//! it; if a sync here is not waited for ([`behind`](super::behind)), it only has to be written here. So the
+//! transactions of that time become one group, which grows with the duration of an append: throughput stays, and the
+//! response time is that of the slower one.
 //!
-//! A crash may leave a group at either place alone. One that is only here is put into the copy by the next opening, or cut
-//! off, if another owner went on; one that is only in the copy is appended here by the next opening, whose first act is to
-//! overwrite whatever stands behind the log's end. Neither was acknowledged. After a failed write here the copy may have the
-//! group, after a failed append this log may: both close the log, and the next opening decides by the copy.
+//! A crash may leave a group at either place alone. One that is only here is put into the copy by the next opening, or
+//! cut off, if another owner went on. One that is only in the copy is appended here by the next opening. Its first act
+//! is to overwrite the bytes behind the log's end. Neither was acknowledged. After a failed write here the copy may
+//! have the group, after a failed append this log may: both close the log, and the next opening decides by the copy.
 //!
-//! Invariants: I1 (a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited
-//! for), I2 (no consumer is fed before), I4 (`durable_number` speaks of what both have, so a group that is missing here is
-//! the log's end, whatever is behind it), I7 (an append that failed closes the log: the group may be there or not), I10 (no
-//! group is sealed for want of company while as many as the log's depth are outstanding).
+//! Invariants:
+//! - I1: a group is durable when the copy has it and all earlier ones, and this disk, too, if that is waited for;
+//! - I2: no consumer is fed before;
+//! - I4: `durable_number` is the last group that both have. So a group that is missing here is the log's end, with any
+//!   bytes behind it;
+//! - I7: an append that failed closes the log: the group may be there or not;
+//! - I10: while as many groups as the log's depth are outstanding, none is sealed for want of company.
 
 use super::LogWriter;
 use crate::log::durable::DurablePrefix;
@@ -46,12 +50,12 @@ pub(super) struct GroupQueue {
 #[derive(Debug, Default)]
 struct Waiting {
     groups: Vec<Arc<DurableGroup>>,
-    /// Nobody takes them any more.
+    /// They have no consumer any more.
     ended: bool,
 }
 
 impl GroupQueue {
-    /// The next group in the log's order. Returns whether somebody takes it.
+    /// Adds the next group in the log's order. Returns true if it has a consumer.
     pub fn push(&self, group: Arc<DurableGroup>) -> bool {
         let mut waiting = self.waiting.lock();
         if !waiting.ended {
@@ -63,13 +67,13 @@ impl GroupQueue {
 
     /// Has its thread look again whether anything will come.
     pub fn nudge(&self) {
-        // Under the lock, so that who has looked is waiting.
+        // Under the lock, so that a thread that has looked is waiting.
         let waiting = self.waiting.lock();
         self.changed.notify_one();
         drop(waiting);
     }
 
-    /// Whether nobody takes groups any more.
+    /// Returns true if groups have no consumer any more.
     pub fn has_ended(&self) -> bool {
         self.waiting.lock().ended
     }
@@ -78,7 +82,7 @@ impl GroupQueue {
 /// Groups on their way to the copy elsewhere.
 #[derive(Debug)]
 pub(super) struct Copying {
-    /// Those whose writing began before that of an earlier one did: the copy has the log's order.
+    /// Groups whose writing began before that of an earlier one did: the copy has the log's order.
     begun: Mutex<DurablePrefix<Arc<DurableGroup>>>,
     queue: GroupQueue,
 }
@@ -91,7 +95,7 @@ impl Copying {
         }
     }
 
-    /// A group is about to be written here. Returns false if nobody copies any more.
+    /// A group is about to be written here. Returns false if the copy's thread has ended.
     pub fn begin(&self, group: Arc<DurableGroup>) -> bool {
         let (number, after) = (group.header().number, group.header().next_position());
         let mut is_taken = true;
@@ -109,14 +113,14 @@ impl Copying {
         self.queue.nudge();
     }
 
-    /// Whether nobody copies any more.
+    /// Returns true if the copy's thread has ended.
     pub fn has_ended(&self) -> bool {
         self.queue.has_ended()
     }
 }
 
 impl LogWriter {
-    /// This log, of which nothing is durable before a copy elsewhere has it: somebody is to run
+    /// This log, of which nothing is durable before a copy elsewhere has it: a thread is to run
     /// [`LogWriter::run_remote`].
     #[must_use]
     pub fn with_remote_copy(mut self) -> Self {
@@ -133,7 +137,7 @@ impl LogWriter {
             match copy.append(&groups) {
                 Ok(()) => {
                     self.copied(&groups);
-                    // What this disk has not yet is written down after the next one.
+                    // Groups that this disk lacks yet are recorded after the next append.
                     copy.is_stable_here(self.stable_below());
                 }
                 Err(error) => self.poison(error),
@@ -162,7 +166,7 @@ impl LogWriter {
         }
     }
 
-    /// Whether the log is closed and nothing is on its way to the disk or to the copy.
+    /// Returns true if the log is closed and nothing is on its way to the disk or to the copy.
     fn has_ended(&self) -> bool {
         let queue = self.work.queue.lock();
         queue.closed

@@ -1,8 +1,8 @@
-//! Sealing: when the group that is being filled is closed, and who closes it.
+//! Sealing: the time at which the group that is being filled is closed, and the thread that closes it.
 //!
-//! A group is closed when it is full; when somebody waits for it and the disk is free; when the disk becomes
-//! free; with the TPK paper's parameters, by its count or its time; and without threads, when it holds as much
-//! as may be left unwritten.
+//! A group is closed when it is full; when a caller waits for it and the disk is free; when the disk becomes free;
+//! with the TPK paper's parameters, by its count or its time; and without threads, when it holds as much as may be
+//! left unwritten.
 
 use super::LogWriter;
 use crate::drive::Drive;
@@ -13,13 +13,13 @@ use sardonyx_base::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 impl LogWriter {
-    /// Whether the disk is free to take a group now.
+    /// Returns true if the disk is free to take a group now.
     #[inline]
     pub fn wants_group(&self) -> bool {
         self.watched.outstanding.load(Ordering::SeqCst) < self.limits.depth
     }
 
-    /// Whether the next thing that comes may be sealed at once, because the disk is free.
+    /// Returns true if the next transaction may be sealed at once, because the disk is free.
     #[inline]
     fn seals_at_once(&self) -> bool {
         self.policy == GroupPolicy::Adaptive && self.wants_group()
@@ -65,7 +65,7 @@ impl LogWriter {
         group
     }
 
-    /// Seals the open group for a caller who writes it now and waits for it, if the disk is free and the
+    /// Seals the open group for a caller that writes it now and waits for it. Returns it if the disk is free and the
     /// policy lets a lone transaction go at once.
     #[inline]
     pub(crate) fn seal_to_force(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
@@ -73,7 +73,7 @@ impl LogWriter {
         now.then(|| self.seal(open))
     }
 
-    /// Seals the open group for a caller who does not wait for it, if it is time to write it: with threads,
+    /// Seals the open group for a caller that does not wait for it, if it is time to write it: with threads,
     /// if the disk is free and there is a buffer for the next group, since the group may as well go on
     /// filling; else, when it holds as much as may be left unwritten.
     #[inline]
@@ -98,12 +98,12 @@ impl LogWriter {
         Some(group)
     }
 
-    /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
-    /// the caller may have a place at the disk meanwhile.
+    /// Seals the open group if the pen is free and there is a buffer for the next one. Does not wait: the caller may
+    /// have a place at the disk meanwhile.
     pub(super) fn seal_open(&self) -> Option<SealedGroup> {
         let mut open = self.open.try_lock();
         if open.is_none() {
-            // The holder is told to look, unless it has let go before it could know.
+            // Asks the holder to look, unless it has released the pen before it could know.
             self.watched.turned_away.store(true, Ordering::Relaxed);
             fence(Ordering::SeqCst);
             open = self.open.try_lock();
@@ -111,7 +111,7 @@ impl LogWriter {
         self.try_seal(&mut *open?)
     }
 
-    /// Whether a step found the pen taken since this was last asked. For the holder that has let go.
+    /// Returns true if a step found the pen taken since this was last asked. For a holder that has released it.
     #[inline]
     pub(crate) fn was_turned_away(&self) -> bool {
         fence(Ordering::SeqCst);
@@ -119,7 +119,7 @@ impl LogWriter {
             && self.watched.turned_away.swap(false, Ordering::Relaxed)
     }
 
-    /// Says that the group being filled got its first transaction, or was sealed.
+    /// Notes that the group being filled got its first transaction, or was sealed.
     fn set_filling(&self, filling: bool) {
         self.watched.filling.store(filling, Ordering::SeqCst);
         if let GroupPolicy::Fixed { .. } = self.policy {
@@ -132,7 +132,7 @@ impl LogWriter {
         }
     }
 
-    /// Looks, after letting go of the pen, whether the disk became free meanwhile.
+    /// Looks, after releasing the pen, if the disk became free meanwhile.
     #[inline]
     pub(crate) fn look_for_group(&self) {
         if !self.process.is_current() {
@@ -152,9 +152,8 @@ impl LogWriter {
         }
     }
 
-    /// After an attempt to seal that failed, and after letting go of everything: if it was for want
-    /// of a buffer, and one came back while we still held the pen, then the logging thread, which was
-    /// told of it, could not use it.
+    /// After an attempt to seal that failed, and after releasing everything. It may have failed for want of a buffer,
+    /// and one came back while we still held the pen. Then the logging thread was notified but could not use it.
     pub(super) fn after_a_miss(&self, misses_before: u64) {
         if self.pool.misses() != misses_before && self.pool.is_ready() {
             self.work.signal();

@@ -20,7 +20,7 @@ impl LogWriter {
                     continue;
                 }
             }
-            // If a group is filling and the pen is taken, its holder looks when it lets go.
+            // If a group is filling and the pen is taken, its holder looks when it releases the pen.
             if self.idle() {
                 // Another logging thread may sleep since it saw a group filling, and a signal wakes one of them.
                 self.look_for_end();
@@ -65,7 +65,7 @@ impl LogWriter {
             if self.remote.is_none() {
                 return false;
             }
-            // What fills is sealed when the copy elsewhere has what is outstanding, which is signalled.
+            // The filling group is sealed when the copy elsewhere has the outstanding ones, which is signalled.
         }
         let due_at = match (self.policy, queue.filling_since) {
             // One that is further away than time reaches never comes.

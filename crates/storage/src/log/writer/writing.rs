@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl LogWriter {
-    /// Hands a sealed group to the logging thread; without one, writes it: what was filled takes no memory
-    /// then while the same call goes on filling.
+    /// Hands a sealed group to the logging thread; without one, writes it, so that the group takes no memory while the
+    /// same call goes on filling.
     pub(crate) fn push(&self, group: SealedGroup) {
         if !self.process.is_current() {
             return;
@@ -61,13 +61,13 @@ impl LogWriter {
         true
     }
 
-    /// A step by a caller who waits. With the TPK paper's parameters a group is closed by its count or its
-    /// time, which the logging thread watches, if there is one.
+    /// A step by a waiting caller. With the TPK paper's parameters a group is closed by its count or its time, which
+    /// the logging thread watches, if there is one.
     pub(super) fn callers_step(&self) -> bool {
         (self.policy == GroupPolicy::Adaptive || self.drive == Drive::Callers) && self.step()
     }
 
-    /// Whether a group that is being filled may be closed now. Nobody watches the time but threads.
+    /// Returns true if a group that is being filled may be closed now. Only threads watch the time.
     fn due(&self) -> bool {
         let GroupPolicy::Fixed { time, .. } = self.policy else {
             return true;
@@ -105,14 +105,14 @@ impl LogWriter {
         let misses = self.pool.misses();
         let group = self.seal_open();
         if group.is_some() {
-            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is
-            // free, or nobody would take the group if our attempt fails.
+            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is free.
+            // Otherwise no thread would take the group if our attempt fails.
             self.watched.outstanding.fetch_add(1, Ordering::SeqCst);
             return group;
         }
         let mut queue = self.work.queue.lock();
-        // While we had a place at the disk, whoever else looked may have found none: what was handed
-        // over meanwhile is ours to take, and what could be sealed now is theirs to look for again.
+        // While we had a place at the disk, another thread may have found none. Groups handed over meanwhile are ours
+        // to take, and a group that could be sealed now is theirs to look for again.
         let handed_over = queue.sealed.pop_front();
         if handed_over.is_none() {
             queue.writing -= 1;
@@ -127,7 +127,7 @@ impl LogWriter {
         handed_over
     }
 
-    /// Writes a group that is counted as being written, and passes on what is durable thereby.
+    /// Writes a group that is counted as being written, and passes on the groups that become durable.
     fn write_group(&self, mut group: SealedGroup) {
         let started = Instant::now();
         group.finish(self.stable_below() - 1);
@@ -185,7 +185,7 @@ impl LogWriter {
 
     fn write_to_disk(&self, group: &Arc<DurableGroup>) -> Result<(), LogError> {
         self.check()?;
-        // A copy, since this buffer goes back to its pool. Only if somebody carries the log to a store.
+        // A copy, since this buffer goes back to its pool. Only if the log is carried to a store.
         if let Some(recent) = self.recent.get() {
             recent.put(group.header(), group.bytes());
         }
@@ -197,8 +197,8 @@ impl LogWriter {
         spanning::write_sealed(&self.segments, group, self.behind.is_none())
     }
 
-    /// The group is on stable storage, or written if that is not waited for: acknowledges and feeds, in order, what a copy
-    /// elsewhere has, too. Returns how many groups are not outstanding any more.
+    /// The group is on stable storage, or written if that is not waited for. Acknowledges and feeds, in order, the
+    /// groups that a copy elsewhere has, too. Returns the number of groups that are not outstanding any more.
     fn release(&self, group: Arc<DurableGroup>) -> usize {
         let number = group.header().number;
         let after = group.header().next_position();
@@ -225,7 +225,7 @@ impl LogWriter {
         }
     }
 
-    /// Everything before `durable` is: tells whoever waits.
+    /// Everything before `durable` is: notifies the waiters.
     pub(super) fn publish(
         &self,
         prefix: MutexGuard<'_, DurablePrefix<Arc<DurableGroup>>>,
@@ -248,8 +248,9 @@ impl LogWriter {
         self.waiting.wake(before..durable.group);
     }
 
-    /// Everything before here is durable, and stable here: tells readers in other processes. Under the prefix's lock, and
-    /// before it is acknowledged: what was acknowledged can be read there, also if this process is killed now.
+    /// Everything before here is durable, and stable here: publishes it for readers in other processes. Under the
+    /// prefix's lock, and before it is acknowledged: acknowledged transactions can be read there, even if this process
+    /// is killed now.
     pub(super) fn publish_stable(&self, stable: LogPosition) {
         if let Some(published) = &self.published {
             published.publish(stable);
@@ -267,8 +268,8 @@ impl LogWriter {
         if self.drive.has_threads() {
             return self.work.signal();
         }
-        // Not only the next ones: for a group that was closed because it was full nobody may wait, but
-        // for one behind it.
+        // Not only the next ones: a group that was closed because it was full may have no waiter, but one behind it
+        // may.
         let next = self.durable_below.load(Ordering::Acquire);
         self.waiting.wake(next..u64::MAX);
     }

@@ -1,5 +1,5 @@
-//! The records of a group of an entry log: entries that were put, numbers that were removed, and from where on the log is
-//! needed once the group is there.
+//! The records of a group of an entry log: entries that were put, numbers that were removed, and the place from which
+//! the log is needed once the group is there.
 //!
 //! ```text
 //! number 8 | length 8               | bytes, and zeroes to a multiple of 8    an entry
@@ -41,7 +41,7 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// Of which number.
+    /// The number of the entry.
     pub fn number(&self) -> u64 {
         match self {
             Change::Put { number, .. } | Change::Remove { number } => *number,
@@ -92,7 +92,7 @@ pub(super) fn push_trailer(into: &mut GroupBuilder, needed_from: Lsn) {
 /// The changes of a group's records, and from where on the log is needed.
 ///
 /// # Errors
-/// Why they are none.
+/// The reason why they are invalid.
 pub(super) fn decode(payload: &[u8]) -> Result<(Vec<Change>, Lsn), &'static str> {
     let (mut rest, trailer) = payload
         .split_last_chunk::<TRAILER_BYTES>()

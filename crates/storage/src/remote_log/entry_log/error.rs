@@ -29,7 +29,8 @@ pub enum EntryLogError {
     },
     /// A write failed (I7). The fate of the changes that waited for it is not known.
     #[error(
-        "a write of its log failed ({cause}), so nothing more is taken: start it again, and it goes on with what is stable"
+        "a write of its log failed ({cause}), so no more entries are taken: start it again, and it continues with \
+         the stable ones"
     )]
     Poisoned {
         /// The first failure.
@@ -43,7 +44,7 @@ pub enum EntryLogError {
     InUse {
         /// The file that is locked.
         file: String,
-        /// The processes that hold it, as far as the system says.
+        /// The processes that hold it, as far as the system shows them.
         holders: Vec<u32>,
     },
     /// The directory has a log of something else.
@@ -51,7 +52,7 @@ pub enum EntryLogError {
         "{file} is no part of a log of entries: give a directory that is empty, or has such a log"
     )]
     Foreign {
-        /// A file that is there.
+        /// An existing file.
         file: String,
     },
     /// The directory is used otherwise.
@@ -70,8 +71,8 @@ pub enum EntryLogError {
     },
     /// The log ends before the place that it had reached.
     #[error(
-        "{file} ends the log at offset {offset}, before group {group}, but the log had reached group {recorded}, as \
-         {described} says: segments are missing, or were replaced by older ones"
+        "{file} ends the log at offset {offset}, before group {group}, but the log had reached group {recorded} \
+         by {described}: segments are missing, or were replaced by older ones"
     )]
     CutShort {
         /// The file in which the log ends.
@@ -82,7 +83,7 @@ pub enum EntryLogError {
         group: u64,
         /// The number of the next group that was recorded.
         recorded: u64,
-        /// The file that says so.
+        /// The file with that statement.
         described: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `ENTRIES`: what must be known of an entry log before it is read, as a text with a checksum.
+//! `ENTRIES`: the facts of an entry log that are needed before it is read, as a text with a checksum.
 
 use super::EntryLogError;
 use crate::disk::{Disk, DiskError};
@@ -31,7 +31,7 @@ pub(super) struct EntriesFile {
 }
 
 impl EntriesFile {
-    /// Of a log that is made now.
+    /// The file of a new log.
     pub fn new(identity: u64, segment_bytes: u64) -> Self {
         EntriesFile {
             identity,

@@ -59,7 +59,7 @@ impl Index {
         listed.collect()
     }
 
-    /// Makes a change of a group. Returns false if an entry of the number is there already.
+    /// Makes a change of a group. Returns false if an entry of the number exists already.
     pub fn apply(&mut self, group: &GroupHeader, change: &Change) -> bool {
         match *change {
             Change::Put { number, at, bytes } => {

@@ -7,17 +7,17 @@
 //! append(k, bytes) ┘   (one leads)          └▶ log/0000000000000003.log
 //! ```
 //!
-//! The log is of the kind that databases have ([`crate::log`]): checksummed groups in segments that are filled with zeroes
-//! before their first use and used again, a reader that tells a torn end from damage, and a segment supply. The
-//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts as one
-//! transaction.
+//! The log is of the kind that databases have ([`crate::log`]): checksummed groups, a reader that distinguishes a torn
+//! end from damage, and a segment supply. Segments are filled with zeroes before their first use and used again. The
+//! records in its groups are its own: entries that were put, numbers that were removed (`change`). Each group counts
+//! as one transaction.
 //!
 //! - `change`: the records; `index`: the place of each entry; `file`: the file `ENTRIES`; `opening`: reading it all.
 //!
 //! Invariants:
 //! - I1: a change is acknowledged, and an entry is read, only when its group and all before are stable;
-//! - one number has one content: a change waits while another one of its number is on its way, and is decided by what came
-//!   of that;
+//! - one number has one content: a change waits while another one of its number is on its way, and depends on the
+//!   result of that;
 //! - one group is on its way at a time, and the next one takes all changes that came meanwhile. So a crash leaves at most
 //!   one group that is torn, at the end;
 //! - I7: after a write or a sync that failed, a segment's too, or a panic, nothing is written any more. Read entries
@@ -25,7 +25,7 @@
 //! - I14: an entry is taken only if the log has room behind it for removals: for one of all entries of the oldest
 //!   segment, or for as many small ones as a segment has blocks. So a full disk can be emptied by removals of many
 //!   entries each. Of entries that came in one group and are removed singly, the last ones may find no room;
-//! - segments are freed by a stable group that says so: at the next opening the log begins at or before that place;
+//! - segments are freed by a stable group that records it: at the next opening the log begins at or before that place;
 //! - a segment is removed when the index has none of its entries any more, and no other thread waits for that. A read
 //!   that finds its segment missing looks at the index again;
 //! - I10: a group that fills has at most a segment, or one entry; the index has one place for each entry (`index`).
@@ -102,7 +102,7 @@ pub struct EntryLog {
     supply: SegmentSupply,
     state: Mutex<State>,
     changed: Condvar,
-    /// Of the thread that writes a group.
+    /// The state of the thread that writes a group.
     writer: Mutex<Writer>,
     _lock: Box<dyn DiskLock>,
 }
@@ -118,7 +118,7 @@ struct State {
     poison: Option<EntryLogError>,
 }
 
-/// The outcome of a group, for those who wait for it.
+/// The outcome of a group, for its waiters.
 type Outcome = Arc<OnceLock<Result<(), EntryLogError>>>;
 
 /// Changes that become one group.
@@ -138,8 +138,8 @@ impl Filling {
         }
     }
 
-    /// True if a change of so many bytes goes into this group. Entries and removals do not go together: what a full disk
-    /// refuses an entry, it has for a removal.
+    /// True if a change of so many bytes fits this group. Entries and removals do not share groups: room that a full
+    /// disk refuses to an entry, it has for a removal.
     fn takes(&self, layout: LogLayout, bytes: usize, is_put: bool) -> bool {
         let Some(first) = self.changes.first() else {
             return true;
@@ -154,11 +154,11 @@ impl Filling {
 struct Writer {
     sequencer: Sequencer,
     spare: Option<AlignedBuffer>,
-    /// With the end of what is stable, which is in the file since the last mark.
+    /// The file with the stable end of the last mark.
     file: EntriesFile,
 }
 
-/// Nothing but a removal frees log.
+/// Only removals free log.
 #[derive(Debug)]
 struct Removals;
 
@@ -227,8 +227,8 @@ impl EntryLog {
         Ok(log)
     }
 
-    /// Keeps segments prepared ahead until [`EntryLog::close`]. The body of a thread: without it, who needs a segment
-    /// prepares it.
+    /// Keeps segments prepared ahead until [`EntryLog::close`]. The body of a thread: without it, a caller that needs
+    /// a segment prepares it.
     pub fn run_supply(&self) {
         self.supply.run(&Removals);
     }
@@ -245,7 +245,7 @@ impl EntryLog {
         let mut state = self.state.lock();
         loop {
             check(&state)?;
-            // The one that is on its way decides; also, what it leaves is stable then.
+            // The change that is on its way decides; also, its result is stable then.
             if state.changing.contains(&number) {
                 self.changed.wait(&mut state);
             } else if state.index.get(number).is_some() {
@@ -265,7 +265,7 @@ impl EntryLog {
         self.commit(state).map(|()| Appended::Ok)
     }
 
-    /// Removes entries; those that are not there are none the less removed. That is stable when this returns.
+    /// Removes entries; absent ones count as removed. That is stable when this returns.
     ///
     /// # Errors
     /// As [`EntryLog::append`]; all are removed, or none.
@@ -384,8 +384,8 @@ impl EntryLog {
         }
     }
 
-    /// Writes the group that fills, whose outcome is given, and frees what is not needed any more. A panic of this thread is
-    /// like a write that failed: others wait for the outcome.
+    /// Writes the group that fills, whose outcome is given, and frees superfluous log. A panic of this thread is like
+    /// a write that failed: others wait for the outcome.
     fn lead<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -409,7 +409,8 @@ impl EntryLog {
         state
     }
 
-    /// Writes the group that fills, and passes on what came of it. If it is stable, returns from where on the log is needed.
+    /// Writes the group that fills, and passes on its outcome. If it is stable, returns the place from which the log
+    /// is needed.
     fn write_filling<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Option<Lsn> {
         state.is_writing = true;
         let mut writer = self.writer.lock();

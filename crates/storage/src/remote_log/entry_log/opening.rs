@@ -1,9 +1,9 @@
-//! Opening an entry log: its files, its entries, and where it goes on.
+//! Opening an entry log: its files, its entries, and the place where it continues.
 //!
-//! The log begins with the oldest segment that begins with a group of it: the files before that are what is left of
-//! freed log. The last group says from where on the log is needed, so a beginning that is lost is noticed. The end may
-//! have been seen and not be stable, so it is written again before anything is built on it, as recovery does it. The
-//! first group of this opening proves that all before was durable (I4).
+//! The log begins with the oldest segment that begins with a group of it: the files before that are remains of freed
+//! log. The last group has the place from which the log is needed, so a lost beginning is noticed. The end may have
+//! been seen and not be stable, so it is written again before anything is built on it, as recovery does it. The first
+//! group of this opening proves that all before was durable (I4).
 
 use super::change::decode;
 use super::file::EntriesFile;
@@ -32,20 +32,21 @@ pub(super) struct Opened {
     pub last_incarnation: u32,
 }
 
-/// Another use of a directory, which excludes that of a log. Its processes look for the file `ENTRIES` when they begin, and
-/// look again after they made what [`OtherUse::exclude`] looks for: so one of both sees the other.
+/// Another use of a directory, which excludes that of a log. Its processes look for the file `ENTRIES` when they
+/// begin. They look again after they made the files that [`OtherUse::exclude`] looks for: so one of both sees the
+/// other.
 pub trait OtherUse {
     /// Fails if the directory is used so. Called before a log is made, and changes nothing of that use.
     ///
     /// # Errors
-    /// The reason, and what to do.
+    /// The reason, and the remedy.
     fn check(&self) -> Result<(), String>;
 
-    /// Ends that use if nothing came of it, and fails if something did. Called when the file `ENTRIES` is there durably; `is_new`
-    /// says that nothing was written to the log yet.
+    /// Ends that use if it has left nothing, and fails otherwise. Called when the file `ENTRIES` is there durably;
+    /// `is_new` if nothing was written to the log yet.
     ///
     /// # Errors
-    /// The reason, and what to do. A log to which nothing was written is not there any more then.
+    /// The reason, and the remedy. A log to which nothing was written is removed then.
     fn exclude(&self, is_new: bool) -> Result<(), String>;
 }
 
@@ -96,7 +97,7 @@ pub(super) fn open(
     {
         write_tail_again(disk, layout, last.position_before(), found.end)?;
     }
-    // No more than the last group says: the next opening may find that one as the last again.
+    // Only up to the last group's place: the next opening may find that one as the last again.
     let segments = Segments::open(disk.clone(), layout, found.needed_from, u64::MAX)?;
     Ok(Opened {
         lock,
@@ -217,7 +218,7 @@ fn beginning(disk: &dyn Disk, segment: u64) -> EntryLogError {
     }
 }
 
-/// The error of a whole group whose records are none.
+/// The error of a whole group whose records are invalid.
 fn inconsistent(
     disk: &dyn Disk,
     layout: LogLayout,

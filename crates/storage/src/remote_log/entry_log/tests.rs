@@ -20,7 +20,7 @@ pub(super) fn open(disk: &SimulatedDisk) -> Result<EntryLog, EntryLogError> {
     EntryLog::open(Arc::new(disk.clone()), &OPTIONS)
 }
 
-/// The bytes of an entry, which say its number.
+/// The bytes of an entry, made of its number.
 fn bytes(number: u64, length: usize) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().repeat(length / 8 + 1);
     bytes.truncate(length);

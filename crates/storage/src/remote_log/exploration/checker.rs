@@ -8,7 +8,7 @@ use crate::remote_log::entry::Entry;
 use crate::remote_log::exchange::Machine;
 use crate::remote_log::position::{EntryPosition, Epoch};
 
-/// A claim that succeeded, and what its owner knew then.
+/// A claim that succeeded, and its owner's knowledge at that time.
 #[derive(Debug)]
 pub(super) struct Claimed {
     pub epoch: Epoch,
@@ -56,7 +56,7 @@ impl World {
         truth.unwrap_or_else(|| panic!("entry {number} never was"))
     }
 
-    /// An entry is read: it is what was first created there.
+    /// An entry is read: it must be the first one created there.
     pub(super) fn take(&mut self, index: usize, entry: &Entry) {
         let number = entry.head().number;
         let is_true = entry.bytes() == self.truth(number);

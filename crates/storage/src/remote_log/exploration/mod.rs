@@ -22,7 +22,7 @@ use world::World;
 
 const STEPS: u64 = 1200;
 
-/// Says how to see a run again, if it panics.
+/// Prints the command that repeats a run, if it panics.
 struct Replay {
     seed: u64,
     kill_at: Option<u64>,

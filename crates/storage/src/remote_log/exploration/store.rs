@@ -1,4 +1,4 @@
-//! The simulated store: what is created stays, lists may be old; and what a witness outside of it knows.
+//! The simulated store: created entries stay, lists may be old; and the knowledge of a witness outside of it.
 
 use crate::remote_log::exchange::{Answer, Request};
 use crate::remote_log::store::{
@@ -8,7 +8,7 @@ use sardonyx_base::crc32c;
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, HashMap};
 
-/// A request on its way: with its bytes, since who asked may be dead when it arrives.
+/// A request on its way: with its bytes, since its sender may be dead when it arrives.
 #[derive(Clone, Debug)]
 pub(super) enum Sent {
     Read(u64),
@@ -44,7 +44,7 @@ pub(super) struct Store {
     pub truth: BTreeMap<u64, Vec<u8>>,
     /// Earlier lists.
     lists: Vec<Vec<Listed>>,
-    /// Creates what is there already: no store for a log.
+    /// Creates over an existing entry: no store for a log.
     pub overwrites: bool,
     /// Entries created where one was deleted.
     pub created_again: u64,

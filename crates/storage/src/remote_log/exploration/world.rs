@@ -1,8 +1,8 @@
-//! A run: several processes, one store, and what happens between them, drawn from a seed (I11).
+//! A run: several processes, one store, and the events between them, drawn from a seed (I11).
 //!
 //! A step lets a process ask, lets a request arrive, or lets an answer arrive. Or it does harm: a request is doubled,
-//! refused or kept for later, an answer is lost, a process is stopped, killed or started, or claims the log while its
-//! owner lives. A machine that waits for an answer may learn at any time that none comes.
+//! refused or kept for later, or an answer is lost. A process is stopped, killed or started, or claims the log while
+//! its owner lives. A machine that waits for an answer may learn at any time that none comes.
 
 use super::checker::{Claimed, Seen};
 use super::process::{Channel, Copy, IDENTITY, Process, Role};
@@ -48,7 +48,7 @@ impl Hazards {
         ])
     }
 
-    /// Of all weights, with that of what goes well.
+    /// The sum of all weights, with that of the good events.
     fn sum(&self) -> u64 {
         300 + self.0.iter().map(|(weight, _)| weight).sum::<u64>()
     }
@@ -157,7 +157,7 @@ impl World {
         self.processes[index].stopped_until > self.step && !self.quiet
     }
 
-    /// A process asks what it has to.
+    /// A process sends its request.
     pub(super) fn act(&mut self, index: usize) {
         let stopped = self.is_stopped(index);
         let process = &mut self.processes[index];
@@ -346,7 +346,7 @@ impl World {
         }
     }
 
-    /// An owner has a checkpoint, and deletes what is before it, or before one that it had once.
+    /// An owner takes a checkpoint, and deletes the log before it, or before an earlier one.
     fn trim(&mut self, index: usize) {
         let process = &mut self.processes[index];
         let has_more = process.memory.at.next > 1;

@@ -25,7 +25,7 @@ enum Planted {
     SilenceRenews,
     /// A lease is counted from the answer, not from before the request.
     CountedFromAnswer,
-    /// The register is replaced by a renewal whatever is there.
+    /// A renewal replaces any state of the register.
     NotCompared,
     /// A host takes over though the one in the register still gives signs.
     NotWaited,
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// A host that is not stopped does what comes next.
+    /// A host that is not stopped takes its next step.
     fn go_on(&mut self, at: usize) {
         let now = self.now;
         if self.hosts[at].stopped_until > now {

@@ -14,7 +14,7 @@ fn sorted<K: Ord>(people: &People, key: impl Fn(&Person) -> K) -> Vec<Person> {
     people
 }
 
-/// Compares the keys of what a walk met, forward and backward, and what it met with the people.
+/// Compares the keys of a walk, forward and backward, with the people.
 fn same<'a, K: Ord + std::fmt::Debug>(
     range: impl DoubleEndedIterator<Item = Result<&'a Person, Error>>,
     back: impl DoubleEndedIterator<Item = Result<&'a Person, Error>>,

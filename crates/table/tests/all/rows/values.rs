@@ -14,7 +14,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A value of a type as it is read again.
+/// A value of a type, equal to the one read back.
 pub fn value_of(kind: Type) -> BoxedStrategy<Value> {
     match kind {
         Type::Bool => any::<bool>().prop_map(Value::Bool).boxed(),

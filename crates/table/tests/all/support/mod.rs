@@ -1,6 +1,6 @@
-//! What the tests of tables share: four record types that differ in size and in where and what
-//! their keys are, a table space whose redo records are applied to a second copy of the pages after
-//! every transaction (DB'), and the plain maps that it is compared with.
+//! Common parts of the tests of tables: four record types that differ in size and in the place and kind of their keys,
+//! and plain maps to compare with. A table space has its redo records applied to a second copy of the pages (DB')
+//! after every transaction.
 
 use sardonyx_base::error::Error;
 use sardonyx_rows::{Conflict, Field, Plain, PlainJournalRow, Table, TableError, field, record};
@@ -216,7 +216,7 @@ impl Tables {
     }
 }
 
-/// What the tables should hold.
+/// The expected content of the tables.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Model {
     pub small: BTreeMap<u32, Small>,
@@ -234,7 +234,7 @@ impl Model {
         check_table(view, tables.large, &self.large);
     }
 
-    /// Compares everything that a snapshot shows; if it was ended, it must say so.
+    /// Compares the whole content of a snapshot; if it was ended, its error must say so.
     pub fn check_frozen(&self, snapshot: &SpaceSnapshot, tables: &Tables) {
         let said = check_frozen(snapshot, tables.small, &self.small)
             .and_then(|()| check_frozen(snapshot, tables.accounts, &self.accounts))
@@ -330,7 +330,7 @@ pub struct World {
     pub space: TableSpace,
     pub log: GroupBuilder,
     pub redone: Vec<u8>,
-    /// The tables as whoever follows the log has them.
+    /// The tables as a follower of the log has them.
     followed: Followed,
 }
 
@@ -400,7 +400,7 @@ impl World {
         (world, tables)
     }
 
-    /// Runs and commits a transaction, and applies what it logged.
+    /// Runs and commits a transaction, and applies its log records.
     pub fn commit<T>(&mut self, run: impl FnOnce(&mut Transaction<'_>) -> T) -> T {
         let mut tx = self.space.begin(&mut self.log);
         let result = run(&mut tx);
@@ -430,7 +430,7 @@ impl World {
         self.redone = pages;
     }
 
-    /// Whether DB' equals the pages, byte by byte; pages never logged are zeroes.
+    /// Checks that DB' equals the pages, byte by byte; pages never logged are zeroes.
     pub fn check_redone(&self) {
         let pages = self.space.pages();
         assert!(self.redone.len() <= pages.len());
@@ -466,7 +466,7 @@ pub fn apply(pages: &mut Vec<u8>, payload: &[u8]) {
     }
 }
 
-/// What a transaction said, as the table's own error.
+/// The result of a transaction, with the table's own error.
 pub fn in_detail<T>(said: Result<T, Error>) -> Result<T, TableError> {
     let of_catalogue = |error: Error| error.downcast().map(TableError::Catalogue);
     // Programs ask for these by their own types.

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than anything here takes: what waits for so long hangs.
+/// Longer than anything here takes: a wait of this length hangs.
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// A CA.
@@ -19,7 +19,7 @@ pub struct Authority {
     pub pem: String,
 }
 
-/// How a certificate is to be.
+/// The properties of a certificate.
 #[derive(Clone, Default)]
 pub struct Wish {
     pub names: Vec<String>,
@@ -83,7 +83,7 @@ pub fn rights(file: &Path, mode: u32) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A connection's two sockets: of who calls, and of who is called.
+/// A connection's two sockets: of the calling and of the called end.
 pub fn sockets() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let calls = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -74,7 +74,7 @@ pub struct Quality {
     pub authority_imbalance: f64,
 }
 
-/// Why there can be no tables.
+/// The reason why there can be no tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeuristicError {
@@ -89,7 +89,7 @@ pub enum HeuristicError {
 /// Affinity-based routing and authority.
 ///
 /// # Errors
-/// [`HeuristicError::Nodes`] if there are none or more than [`MAX_NODES`].
+/// [`HeuristicError::Nodes`] if there are no nodes or more than [`MAX_NODES`].
 pub fn affinity(
     distribution: &ReferenceDistribution,
     nodes: u16,
@@ -111,7 +111,7 @@ pub fn affinity(
 /// Random routing, with the authority shared out equally.
 ///
 /// # Errors
-/// [`HeuristicError::Nodes`] if there are none or more than [`MAX_NODES`].
+/// [`HeuristicError::Nodes`] if there are no nodes or more than [`MAX_NODES`].
 pub fn random(
     distribution: &ReferenceDistribution,
     nodes: u16,

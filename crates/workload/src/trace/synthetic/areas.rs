@@ -30,7 +30,7 @@ pub struct Area {
     slices: Vec<(u16, u32, u32, u32)>,
     /// The number of pages, over all files.
     pub pages: u32,
-    /// 1 is none; the higher, the more of the accesses go to few pages.
+    /// 1 is no skew; the higher, the more of the accesses are to few pages.
     skew: u32,
 }
 

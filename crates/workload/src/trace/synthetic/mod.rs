@@ -6,15 +6,14 @@
 //! files of a database of 4 GB, about 20% updates, and 1.6% of the accesses are writes. Accesses
 //! are so unevenly spread, also within types, that an affinity-based routing helps but little.
 //!
-//! It is made of *areas*, sets of pages from which a transaction draws with a skew. They are pages
-//! that every type uses (catalogue and index roots; then a wide common area), pages of each type
-//! scattered among those of the others, an area of each of four applications, one of each type, and
-//! one for queries to run through. A transaction accesses a page about three times on average. Some
-//! pages are drawn again from those that the type, or any type, has used lately: locality in time,
-//! on which a buffer depends.
+//! It is made of *areas*, sets of pages from which a transaction draws with a skew. Some are pages that every type
+//! uses: catalogue and index roots, and a wide common area. Each type has pages scattered among those of the others.
+//! There is an area of each of four applications, one of each type, and one for queries to run through. A transaction
+//! accesses a page about three times on average. Some pages are drawn again from those that the type, or any type, has
+//! used lately: locality in time, on which a buffer depends.
 //!
 //! The frequency of each area was chosen so that the shares of local lock requests come near the
-//! paper's ([`crate::trace::locality`]); nothing but these frequencies is fitted.
+//! paper's ([`crate::trace::locality`]); only these frequencies are fitted.
 
 mod areas;
 
@@ -42,7 +41,7 @@ struct Profile {
 /// The source of a transaction's new page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Source {
-    /// The pages that everybody uses.
+    /// The pages that all types use.
     Hot,
     /// The wide area that all types share.
     Common,
@@ -261,10 +260,9 @@ impl Generator {
         (page, source == Source::Common)
     }
 
-    /// Makes some accesses writes. These are to pages of the wide common area, which others seldom
-    /// use at the same time, and from the first access to the page on, so that no lock is
-    /// converted. Lock conflicts "had no significant impact on performance" in the GEM paper's
-    /// trace.
+    /// Makes some accesses writes. These are to pages of the wide common area, which others seldom use at the same
+    /// time. They are writes from the first access to the page on, so that no lock is converted. Lock conflicts "had
+    /// no significant impact on performance" in the GEM paper's trace.
     fn write(&mut self, writes: u32, references: &mut Vec<PageReference>) {
         let mut candidates: Vec<PageNumber> = self
             .pages
