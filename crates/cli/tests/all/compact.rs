@@ -1,4 +1,4 @@
-//! `compact`: what rows that were deleted had is given back, and the rest is there.
+//! `compact`: the space of deleted rows is freed, and the other rows stay.
 
 use serde_json::Value;
 use std::path::Path;

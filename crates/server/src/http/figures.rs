@@ -1,8 +1,7 @@
-//! The metrics: a [`State`] by the names that Prometheus, the dashboard and the alert rules know
-//! (`observability/`).
+//! The metrics: a [`State`] by the names that Prometheus, the dashboard and the alert rules use (`observability/`).
 //!
-//! Names by Prometheus' rules: the prefix `sardonyx_`, base units, `_total` for what goes up only. A name never changes
-//! its meaning: dashboards of others stand on it.
+//! Names follow Prometheus' rules: the prefix `sardonyx_`, base units, `_total` for counters. A name never changes its
+//! meaning, since users' dashboards depend on it.
 
 use super::exposition::{Exposition, Format, Kind};
 use crate::metrics::ERROR_CLASSES;
@@ -32,7 +31,7 @@ pub fn write_host(host: &Host, format: Format) -> String {
 }
 
 fn of_host(host: &Host, out: &mut Exposition) {
-    // One without a name takes no turns with others.
+    // A host without a name takes no turns with others.
     let is_of_store = !host.name.is_empty();
     if is_of_store {
         out.family(
@@ -315,10 +314,10 @@ fn clients(state: &State, out: &mut Exposition) {
     out.family(
         Kind::Counter,
         "sardonyx_errors",
-        "Errors that clients were told, by the class of their SQLSTATE.",
+        "Errors sent to clients, by the class of their SQLSTATE.",
     );
     for class in ERROR_CLASSES {
-        // Those without any, too: a rate needs to see the first.
+        // Classes without errors, too: a rate needs the first sample.
         let told = state.errors.iter().find(|errors| errors.class == class);
         out.sample(&[("class", class)], told.map_or(0, |errors| errors.count));
     }
@@ -374,7 +373,7 @@ mod tests {
             .collect()
     }
 
-    /// What looks like a metric's name in a text.
+    /// Words of a text that have the form of a metric's name.
     fn named(text: &str) -> BTreeSet<&str> {
         let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
         let words = text.split(|character| !is_of_name(character));
