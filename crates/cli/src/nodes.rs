@@ -108,7 +108,7 @@ fn of_close(nodes: Nodes) -> anyhow::Result<Opened> {
     Ok(Opened::of_node(database, Box::new(nodes)))
 }
 
-/// The way of a database that does not have tables.
+/// The way that the error names, if another way than tables created the database.
 fn way_of(error: &Error) -> Option<Way> {
     let found = error.downcast_ref::<sardonyx::Error>()?;
     match found.downcast_ref::<CatalogueError>()? {

@@ -136,7 +136,7 @@ fn check_files(target: &Target, files: &Files) -> anyhow::Result<Report> {
     Ok(Report::of(&found, catalogue, heap, files.beside_writer()))
 }
 
-/// Checks the catalogue or heap in the recovered pages, and adds the faults.
+/// The catalogue in the recovered pages, and its faults and unfinished transactions as findings.
 fn look_into(
     store: &mut PageStore,
     place: &str,
@@ -154,7 +154,7 @@ fn look_into(
     }
 }
 
-/// A fault in the pages, which no file contains in this form.
+/// A finding about the pages, which no file contains in this form.
 fn finding(place: &str, severity: Severity, what: String) -> verify::Finding {
     verify::Finding {
         severity,

@@ -1,4 +1,4 @@
-//! A conversation with a node's process, as those outside have it: requests, answers, and errors that name the slot.
+//! A conversation with a node's process, from outside: requests, answers, and errors that name the slot.
 
 use crate::error::ClusterError;
 use crate::request::{Line, Reply, Request};

@@ -234,7 +234,11 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Shows an error; returns it if the shell cannot continue.
+    /// Shows an error.
+    ///
+    /// # Errors
+    ///
+    /// The connection has ended, or the output is closed.
     fn tell(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         if let Some(StatementError::Gone(_)) = error.downcast_ref() {
             anyhow::bail!("{error:#}");

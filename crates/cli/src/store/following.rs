@@ -31,7 +31,7 @@ pub enum CaughtUp {
 pub enum End {
     /// The end is checked again and again.
     Followed,
-    /// The end is final: each time the store is asked if an entry is missing.
+    /// No further entry is expected: each time the store is asked if an entry is missing.
     Wanted,
 }
 

@@ -126,7 +126,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// Reads an answer; returns the result and the request.
+    /// The client's result for this answer of a server, and the server's request.
     fn asked(answer: &'static str) -> (Result<State, StateError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = listener.local_addr().unwrap().to_string();

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The place of the nodes.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// The directory of the nodes: the database, their sockets and what they said
+    /// The directory of the nodes: the database, their sockets and their output
     #[arg(long, value_name = "DIR", default_value = "sardonyx-cluster")]
     pub directory: PathBuf,
 }
@@ -23,7 +23,7 @@ pub struct Place {
 pub enum CouplingName {
     /// Processes of one host: a global lock table in shared memory
     Close,
-    /// Processes that talk over TCP, with a page server
+    /// Processes that communicate over TCP, with a page server
     Loose,
 }
 
@@ -44,11 +44,11 @@ pub struct SettingOptions {
     /// Coupling of the nodes [default: close]
     #[arg(long)]
     coupling: Option<CouplingName>,
-    /// Where the lock authority of loosely coupled nodes is: affinity, random, or a file that `trace route` wrote
+    /// The place of the lock authority of loosely coupled nodes: affinity, random, or a file that `trace route` wrote
     /// [default: affinity, or a run's file]
     #[arg(long, value_name = "ROUTING")]
     authority: Option<String>,
-    /// Loosely coupled nodes talk over mutual TLS, with ca.pem, cert.pem and key.pem of this directory [default: plain TCP]
+    /// Loosely coupled nodes use mutual TLS, with ca.pem, cert.pem and key.pem of this directory [default: plain TCP]
     #[arg(long, value_name = "DIR")]
     tls: Option<PathBuf>,
     /// Membership of loosely coupled nodes is in this etcd; several endpoints separated by commas [default: in the nodes'
@@ -100,10 +100,10 @@ impl SettingOptions {
         self.authority.is_some()
     }
 
-    /// Refuses options for nodes that are there already.
+    /// Refuses options for existing nodes.
     ///
     /// # Errors
-    /// There are some.
+    /// Options are given.
     pub fn refuse_with_directory(&self) -> Result<(), UsageError> {
         if self.is_empty() {
             return Ok(());
@@ -113,7 +113,7 @@ impl SettingOptions {
         Err(UsageError::Arguments(said.into()))
     }
 
-    /// The setting asked for.
+    /// The requested setting.
     ///
     /// # Errors
     /// It is not possible.
@@ -169,7 +169,7 @@ impl SettingOptions {
 /// A routing by its name, as an option has it.
 ///
 /// # Errors
-/// The file is not there, or cannot be read.
+/// The file does not exist, or cannot be read.
 pub fn routing(option: &str, name: &str) -> anyhow::Result<Routing> {
     Ok(match name {
         "affinity" => Routing::Affinity,
