@@ -1,5 +1,4 @@
-//! Every index of the registry keeps what it acknowledged and finds it again, and one that does not
-//! is found out.
+//! Every index of the registry keeps acknowledged entries, and a faulty one is detected.
 
 use sardonyx_benchmark::floor::Face;
 use sardonyx_lab::product::Product;
