@@ -99,7 +99,7 @@ pub enum ExperimentError {
     Database {
         /// `opening the database` and the like.
         doing: &'static str,
-        /// What the engine said.
+        /// The engine's error.
         #[source]
         source: Failure,
     },

@@ -201,7 +201,7 @@ impl Files {
     /// the files may have changed under it. A result that is found twice is returned.
     ///
     /// # Errors
-    /// Those of `read`; that each reading finds other damage.
+    /// The errors of `read`; that each reading finds other damage.
     pub fn read<T>(
         &self,
         mut read: impl FnMut() -> anyhow::Result<T>,

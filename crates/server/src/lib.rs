@@ -1,7 +1,7 @@
 //! A server for PostgreSQL and Redis clients, on a database of tables.
 //!
-//! The server decides nothing about transactions. It passes the requests that a client sent together to the SQL layer
-//! ([`sardonyx_sql::Session`]) or to the keyspace ([`sardonyx_resp::Session`]) as one flight, and writes the answers to
+//! The server decides nothing about transactions. It passes the requests that arrived together to the SQL layer
+//! ([`sardonyx_sql::Session`]) or to the keyspace ([`sardonyx_resp::Session`]) as one flight. It writes the answers to
 //! the socket when they are durable.
 //!
 //! - [`Server`]: connections, shutdown; [`Doors`]: its sockets; [`Following`]: a host that does not serve now;

@@ -1,8 +1,8 @@
 //! Passwords that the server does not know: SCRAM-SHA-256 (RFC 5802 and 7677), without channel binding.
 //!
 //! The server keeps a [`Verifier`] of a password, in PostgreSQL's text form. It checks that a client knows the
-//! password, and does not help an attacker to authenticate. A client with an unknown name is asked all the same, with a
-//! salt that is constant for that name, so that names cannot be discovered.
+//! password, and does not help an attacker to authenticate. A client with an unknown name is asked all the same. Its
+//! salt is constant for that name, so that names cannot be discovered.
 //!
 //! An exchange is a state machine without I/O: [`Exchange::begin`], [`Exchange::prove`].
 

@@ -79,7 +79,7 @@ fn every_engine_refuses_a_key_that_is_there_and_has_none_that_is_not() {
     }
 }
 
-/// What an index in memory does wrong.
+/// The fault of an index in memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     LosesTheLast,

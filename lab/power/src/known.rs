@@ -49,7 +49,10 @@ pub fn judge(name: &str, directory: &Path, acknowledged: &[u64]) -> anyhow::Resu
         "no-syncs" | "syncs" => read_file(directory)?,
         _ => read_sqlite(directory)?,
     };
-    ensure!(found >= told, "{told} were acknowledged, {found} were found");
+    ensure!(
+        found >= told,
+        "{told} were acknowledged, {found} were found"
+    );
     println!("{told}");
     Ok(())
 }

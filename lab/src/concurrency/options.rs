@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Run independent transactions by several processes on one segment, and measure the speedup.
 ///
 /// Each process has a page of its own. A transaction increments the page's first integer (test A), all of its integers
-/// (B), or all of them a thousand times (C), with the page announced, as in the LIBXAC thesis. The same number of
+/// (B), or all of them a thousand times (C). The page is announced, as in the LIBXAC thesis. The same number of
 /// transactions is run by one process and shared by several; all begin together. Afterwards every integer must have
 /// been incremented once for each committed increment. With --durable each transaction waits until it is on stable
 /// storage, and the report has the time of a bare durable write in the same run.

@@ -32,8 +32,8 @@ pub struct Floor {
 /// Measures everything, one after the other.
 ///
 /// # Errors
-/// [`FloorError`] if the bank cannot be built, if memory or a thread is refused, or if a file in the directory cannot
-/// be created or written. The files are removed then, too.
+/// [`FloorError`] if the bank cannot be built, memory or a thread is refused, or a file in the directory cannot be
+/// created or written. The files are removed then, too.
 pub fn measure(options: &Options) -> Result<Floor, FloorError> {
     Ok(Floor {
         bare_loop: bare_loop(options.accounts, options.time())?,

@@ -1,5 +1,5 @@
-//! A socket with a limit on waiting. If a client reads nothing of what is written to it for a while, that is an error,
-//! as on the connections of other protocols ([`crate::connection`]).
+//! A socket with a limit on waiting. As on the connections of other protocols ([`crate::connection`]), it is an error
+//! if a client reads nothing for a while.
 
 use std::future::Future;
 use std::io;
