@@ -62,7 +62,7 @@ pub fn to_python<'py>(py: Python<'py>, value: ValueRef<'_>) -> PyResult<Bound<'p
     })
 }
 
-/// A Python object as a value. Whether it fits a column is told by the engine.
+/// A Python object as a value. The engine checks that it fits a column.
 pub fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let py = object.py();
     if object.is_none() {
