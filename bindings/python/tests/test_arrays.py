@@ -1,4 +1,4 @@
-"""Which arrays there can be, and how they come and go."""
+"""The possible arrays: creating, finding and removing them."""
 
 import gc
 import threading

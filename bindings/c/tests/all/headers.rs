@@ -24,7 +24,7 @@ const LIBXAC_INTRODUCTION: &str = include_str!("../../src/libxac.introduction.h"
 
 /// Declarations for C after the generated ones.
 const SARDONYX_END: &str = "\
-/** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
+/** Options with all defaults: `sdx_options options = SDX_OPTIONS;` */
 #define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 ";
 
