@@ -97,7 +97,7 @@ impl Arguments {
         let home = self.target.disk()?;
         if home.list("")?.iter().any(|name| name == STORE_FILE) {
             return Err(UsageError::Arguments(
-                "the log of this database is in a store, too, and what is here alone may be cut off: make a copy by `sardonyx \
+                "the log of this database is in a store, too, and entries that only this directory has may be cut off: make a copy by `sardonyx \
                  store clone PLACE COPY`, and read its changes; their positions are the same"
                     .into(),
             )

@@ -76,7 +76,7 @@ impl Arguments {
         let mut sheet = Sheet::default();
         sheet.heading(match report.changed {
             true => "Compacted",
-            false => "Nothing to give back: the database stays as it is",
+            false => "No space to free: the database is not changed",
         });
         let before = |bytes: u64| format!("before: {}", units::bytes(bytes));
         sheet.remarked(

@@ -83,7 +83,7 @@ impl Arguments {
         }
         let file = || self.file.display().to_string();
         if self.file.exists() {
-            let text = format!("{} is there already: name a new file, or remove it", file());
+            let text = format!("{} exists already: name a new file, or remove it", file());
             return Err(UsageError::Arguments(text).into());
         }
         let mut unfinished = self.file.clone().into_os_string();

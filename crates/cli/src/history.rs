@@ -120,7 +120,7 @@ impl Arguments {
         let path = self.target.path.display();
         let no_bank = || {
             UsageError::NotThere(format!(
-                "{path} has no debit-credit tables: history reads what debit-credit --keep made"
+                "{path} has no debit-credit tables: history reads the tables of debit-credit --keep"
             ))
         };
         let accounts = space.table::<Account>()?.ok_or_else(no_bank)?;

@@ -47,7 +47,7 @@ impl Arguments {
         let place = &self.shared_memory;
         if !place.is_dir() {
             let text = format!(
-                "{} is not a directory: name the one where shared memory is, such as /dev/shm",
+                "{} is not a directory: name the directory of shared memory, such as /dev/shm",
                 place.display()
             );
             return Err(UsageError::NotThere(text).into());

@@ -177,7 +177,7 @@ fn beside(disk: &Arc<dyn Disk>, holders: &[u32]) -> String {
         _ => format!("the processes {}", names.join(", ")),
     };
     format!(
-        "{} is open in {who}: this is read beside it, and may be out of date when you see it",
+        "{} is open in {who}: it is read meanwhile, and the result may be out of date",
         disk.display_name("")
     )
 }
@@ -240,7 +240,7 @@ impl Files {
 /// An error that may come from a writer's changes.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the database is being written to, and what follows may come of that alone; try again, or close it \
+    "the database is being written to, which alone may cause this error; try again, or close it \
      and wait for it (--wait)"
 )]
 pub struct Moving;

@@ -250,8 +250,10 @@ impl Report {
         }
         let verdict = match (self.sound, self.findings.is_empty()) {
             (true, true) => "Sound: nothing to report.",
-            (true, false) => "Sound: only what was interrupted is left, which opening deals with.",
-            (false, _) => "DAMAGED: something that was durable is broken or missing.",
+            (true, false) => {
+                "Sound: only the traces of an interruption are left, which the next opening removes."
+            }
+            (false, _) => "DAMAGED: durable data is damaged or missing.",
         };
         Ok(writeln!(output, "{verdict}")?)
     }

@@ -154,8 +154,8 @@ fn remarks(lines: &[Line]) -> Vec<String> {
     let conflicts = lines.iter().find(|line| line.name == "conflicts");
     match conflicts {
         Some(line) if !line.agrees() && slower > SLOWER => vec![format!(
-            "a transaction took {slower:.1} times as long as simulated, since processes waited for processors: it kept \
-             its locks for as much longer, so that others met it more often"
+            "a transaction took {slower:.1} times as long as simulated, since processes waited for processors: it \
+             kept its locks longer by the same factor, so that conflicts were more frequent"
         )],
         _ => Vec::new(),
     }

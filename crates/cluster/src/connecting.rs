@@ -85,8 +85,9 @@ impl Connecting {
             Err(ClusterError::Setting {
                 what: "an endpoint of etcd",
                 found,
-                allowed: "addresses such as http://127.0.0.1:2379; etcd is spoken to without TLS"
-                    .into(),
+                allowed:
+                    "addresses such as http://127.0.0.1:2379; connections to etcd are without TLS"
+                        .into(),
             })
         })
     }

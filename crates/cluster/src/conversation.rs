@@ -57,7 +57,7 @@ impl Conversation {
                 let what = "does not answer: its process may be stopped (kill -CONT continues it)";
                 Err(self.gone(what.into()))
             }
-            Err(error) => Err(self.gone(format!("said what is no answer: {error}"))),
+            Err(error) => Err(self.gone(format!("sent an invalid answer: {error}"))),
         }
     }
 }

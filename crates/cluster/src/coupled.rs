@@ -146,7 +146,7 @@ impl CoupledNode {
         match self {
             CoupledNode::Close(_, nodes) => Ok(nodes.checkpoint()?),
             CoupledNode::Loose(..) => Err(ClusterError::Loose {
-                what: "cannot be asked for a checkpoint: their page server makes them by itself",
+                what: "cannot be asked for a checkpoint: their page server takes them by itself",
             }),
         }
     }

@@ -70,8 +70,8 @@ pub enum ClusterError {
     Tls(#[from] TlsError),
     /// The database knows nodes that its register does not.
     #[error(
-        "the nodes of {place} have logs, but {register} knows no node: its data was lost, or it is another one; bring it \
-         back, or begin a new directory, since new nodes would be taken for those before", place = place.display()
+        "the nodes of {place} have logs, but {register} knows no node: its data was lost, or it is another one; \
+         restore it, or begin a new directory, since new nodes would be taken for the earlier ones", place = place.display()
     )]
     RegisterLost {
         /// The register's name.
@@ -109,7 +109,7 @@ pub enum ClusterError {
         nodes: u16,
     },
     /// A lock authority that cannot be divided in this way.
-    #[error("the lock authority of loosely coupled nodes cannot be divided so: {0}")]
+    #[error("the lock authority of loosely coupled nodes cannot be divided in this way: {0}")]
     Division(#[from] DivisionError),
     /// A trace that is not valid.
     #[cfg(feature = "lab")]
@@ -139,7 +139,7 @@ pub enum ClusterError {
     },
     /// Nodes would be created among other files.
     #[error(
-        "{place} has no nodes, and other files ({found}): nodes are made in a new or an empty directory; name another \
+        "{place} has no nodes, and other files ({found}): nodes are created in a new or an empty directory; name another \
          one, or move the files away", place = place.display()
     )]
     Occupied {
@@ -212,7 +212,7 @@ pub enum ClusterError {
 /// The place of a process's output, if it has any.
 fn said(log: &Path) -> String {
     match std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
-        true => format!("; what it said is in {}", log.display()),
+        true => format!("; its output is in {}", log.display()),
         false => "; its log is empty".into(),
     }
 }

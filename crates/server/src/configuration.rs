@@ -53,7 +53,7 @@ pub enum ConfigurationError {
         source: std::io::Error,
     },
     /// The file is too long.
-    #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is no configuration", file.display())]
+    #[error("{} has more than {CONFIGURATION_BYTES_MAX} bytes: it is not a configuration", file.display())]
     TooLong {
         /// The file.
         file: PathBuf,
@@ -330,12 +330,12 @@ mod tests {
     fn what_is_wrong_is_told_with_its_place_and_without_passwords() {
         let said = parsed("postgres = \"x\"").unwrap_err();
         assert!(
-            said.contains("server.toml: postgres: \"x\" is no address"),
+            said.contains("server.toml: postgres: \"x\" is not an address"),
             "{said}"
         );
         let said = parsed("[limits]\nmemory_max = \"3 pages\"").unwrap_err();
         assert!(
-            said.contains("limits.memory_max: \"3 pages\" is no size"),
+            said.contains("limits.memory_max: \"3 pages\" is not a size"),
             "{said}"
         );
         let said = parsed("\nports = 1").unwrap_err();

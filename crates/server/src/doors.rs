@@ -192,7 +192,7 @@ pub(crate) async fn accept<F>(
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
             refused();
-            tracing::warn!("there are as many connections as are allowed: one more was refused");
+            tracing::warn!("the limit of connections is reached: a further one was refused");
             continue;
         };
         let serving = serve(stream);

@@ -12,7 +12,7 @@ pub enum ServerError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// An address cannot be bound.
-    #[error("{endpoint} cannot be listened at: {source}")]
+    #[error("cannot listen at {endpoint}: {source}")]
     Listen {
         /// The endpoint.
         endpoint: Endpoint,
@@ -29,7 +29,7 @@ pub enum ServerError {
     },
     /// The tables for Redis keys cannot be opened.
     #[error(
-        "the tables of Redis' keys cannot be had: {0}; serve the database without Redis (--redis off), and by SQL drop what was \
+        "the tables for Redis keys cannot be opened: {0}; serve the database without Redis (--redis off), and by SQL drop what was \
          added to the table (DROP INDEX, ALTER TABLE … DROP COLUMN), rename it if it is of your own, or drop it with its keys"
     )]
     Keyspace(#[from] sardonyx::Error),
@@ -44,7 +44,7 @@ pub enum ServerError {
         option: &'static str,
     },
     /// The system starts no threads.
-    #[error("threads cannot be started: {0}")]
+    #[error("the system cannot start threads: {0}")]
     Threads(io::Error),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]

@@ -67,7 +67,7 @@ impl Lease {
             true => Ok(()),
             false => Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "this host's lease has run out: it answers nothing",
+                "this host's lease has run out: it sends no answers",
             )),
         }
     }

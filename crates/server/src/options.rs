@@ -198,7 +198,7 @@ impl fmt::Display for Endpoint {
 #[non_exhaustive]
 pub enum OptionsError {
     /// A text that is not an endpoint.
-    #[error("{text:?} is no address: write HOST:PORT with an IP address, or unix:PATH")]
+    #[error("{text:?} is not an address: write HOST:PORT with an IP address, or unix:PATH")]
     Endpoint {
         /// The given text.
         text: String,
@@ -213,29 +213,29 @@ pub enum OptionsError {
     },
     /// Redis and HTTP clients send their password in plain text.
     #[error(
-        "{endpoint} can be reached from other hosts, where passwords would go unencrypted: configure TLS"
+        "{endpoint} can be reached from other hosts, where passwords would be sent unencrypted: configure TLS"
     )]
     Unencrypted {
         /// The endpoint.
         endpoint: Endpoint,
     },
     /// No endpoint is given.
-    #[error("nothing is served: give at least one of the protocols an address")]
+    #[error("no address is configured: give at least one of the protocols an address")]
     Nothing,
     /// A share that is not between 0 and 1.
-    #[error("{sample} is no part of all: write a number from 0 to 1")]
+    #[error("{sample} is not a share: write a number from 0 to 1")]
     Sample {
         /// The given number.
         sample: f64,
     },
     /// A size that cannot be read.
-    #[error("{text:?} is no size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
+    #[error("{text:?} is not a size: write bytes, or a number with KiB, MiB or GiB, in quotes")]
     Size {
         /// The given text.
         text: String,
     },
     /// A right that is unknown.
-    #[error("{text:?} is no right: write none, read, write or own")]
+    #[error("{text:?} is not a right: write none, read, write or own")]
     Right {
         /// The given text.
         text: String,

@@ -61,7 +61,7 @@ impl Procedures {
 fn arguments<'c>(call: &FunctionCall<'c>) -> Result<Vec<&'c str>, Failure> {
     let text = |given: &&'c [u8]| {
         std::str::from_utf8(given).map_err(|_| {
-            Failure::Told("ERR a key or an argument is no text in UTF-8 (SQLSTATE 22021)")
+            Failure::Told("ERR a key or an argument is not UTF-8 text (SQLSTATE 22021)")
         })
     };
     call.given.iter().map(text).collect()

@@ -40,7 +40,7 @@ pub struct Verifier {
 #[non_exhaustive]
 pub enum ScramError {
     /// The message is not one of SCRAM.
-    #[error("the client's message is no SCRAM-SHA-256: {0}")]
+    #[error("the client's message is not valid SCRAM-SHA-256: {0}")]
     Message(&'static str),
     /// The client demands that the connection's TLS is part of the proof.
     #[error("channel binding is not supported: connect with channel_binding=disable or prefer")]

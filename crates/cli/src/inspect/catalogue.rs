@@ -31,7 +31,7 @@ pub fn print(files: &Files, output: &mut Output) -> anyhow::Result<Exit> {
     let Some(figures) = figures else {
         writeln!(
             output,
-            "No tables: the database is empty, or the mapped way made it."
+            "No tables: the database is empty, or the mapped way created it."
         )?;
         return Ok(Exit::Done);
     };

@@ -282,7 +282,7 @@ impl<'a> Hosting<'a> {
             (ended, Err(error)) => {
                 // Unacknowledged transactions may be in the log all the same: its next opening finds them.
                 let reason = format!("{error:#}");
-                tracing::warn!(reason, "the database was closed in the middle of something");
+                tracing::warn!(reason, "the database was closed during running statements");
                 Ok(ended)
             }
             (ended, Ok(())) => Ok(ended),
@@ -437,7 +437,7 @@ impl<'a> Hosting<'a> {
                     "the lease of this host, {name}, has run out: its store gives no answer"
                 ),
                 (Phase::Follows, None) => {
-                    format!("this host, {name}, has not heard of its store yet")
+                    format!("this host, {name}, has had no answer from its store yet")
                 }
                 (Phase::Follows, Some((serving, followed))) => {
                     let serving = match serving {

@@ -376,13 +376,13 @@ impl Arguments {
             Ok((taken, left)) => {
                 tracing::info!("the configuration was read again");
                 for name in left {
-                    tracing::warn!(name, "what the configuration says now needs a restart");
+                    tracing::warn!(name, "a change of the configuration needs a restart");
                 }
                 Some(taken)
             }
             Err(error) => {
                 let reason = format!("{error:#}");
-                tracing::error!(reason, "the configuration was not taken: nothing changes");
+                tracing::error!(reason, "the configuration was rejected: nothing changes");
                 None
             }
         }

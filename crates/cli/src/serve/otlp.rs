@@ -81,7 +81,7 @@ impl Sending {
                     .iter()
                     .any(|scheme| endpoint.starts_with(scheme))
                 {
-                    let text = "no URL: write http://HOST:PORT or https://HOST:PORT";
+                    let text = "not a URL: write http://HOST:PORT or https://HOST:PORT";
                     return Err(wrong(format!("{endpoint:?} is {text}")));
                 }
                 builder =
@@ -129,7 +129,7 @@ impl Sending {
     /// Sends the remaining spans. Returns when they are sent, or after a time limit.
     pub fn end(self) {
         if let Err(error) = self.provider.shutdown_with_timeout(END) {
-            tracing::warn!(%error, "spans that are left were not sent");
+            tracing::warn!(%error, "the remaining spans were not sent");
         }
     }
 }
@@ -222,11 +222,11 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
         match exported.with_subscriber(NoSubscriber::default()).await {
             Ok(()) => match self.lost.swap(0, Ordering::Relaxed) {
                 0 => {}
-                lost => tracing::warn!(lost, "the collector takes spans again: some were lost"),
+                lost => tracing::warn!(lost, "the collector accepts spans again: some were lost"),
             },
             Err(error) => {
                 if self.lost.fetch_add(count, Ordering::Relaxed) == 0 {
-                    tracing::warn!(%error, "the collector takes no spans: they are lost until it does");
+                    tracing::warn!(%error, "the collector refuses spans: they are lost until it accepts them");
                 }
             }
         }
@@ -239,7 +239,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Exporter {
             0 => {}
             lost => tracing::warn!(
                 lost,
-                "the collector took no spans to the end: they are lost"
+                "the collector refused spans until the end: they are lost"
             ),
         }
         self.inner.shutdown_with_timeout(timeout)

@@ -7,7 +7,7 @@ use sardonyx_storage::remote_log::RemoteLogError;
 
 /// A host that can neither serve nor follow, however often it is restarted.
 #[derive(Debug, thiserror::Error)]
-#[error("this host can neither serve nor follow, and starting it again does not help: {0}")]
+#[error("this host can neither serve nor follow, and a restart does not help: {0}")]
 pub struct Stuck(pub anyhow::Error);
 
 /// True if a retry may succeed later: the store gave no answer, or another host was faster.

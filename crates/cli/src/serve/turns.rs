@@ -136,7 +136,7 @@ impl Following {
                 Err(error) if is_unclear(&error) => {
                     if !std::mem::replace(&mut told, true) {
                         let reason = format!("{error:#}");
-                        tracing::warn!(reason, "the store is not reached yet, and asked again");
+                        tracing::warn!(reason, "the store is not reachable yet; retrying");
                     }
                     thread::sleep(BETWEEN_TRIES);
                 }

@@ -27,7 +27,7 @@ pub enum Command {
 pub const HELP: &str = "\
   \\d            list the tables                \\d NAME     describe a table
   \\x            show each row as a record      \\timing     show times
-  \\aligned  \\csv  \\json   how rows are shown   \\pager      long results through a pager
+  \\aligned  \\csv  \\json   the format of rows   \\pager      long results through a pager
   \\i FILE       run a file's statements        \\q, exit, quit   end
 A statement ends with a semicolon and may take several lines. Ctrl-C forgets what is typed, Ctrl-D ends.
 ";
@@ -64,7 +64,7 @@ pub fn parse(line: &str) -> Option<Result<Command, String>> {
         ("csv", "") => Ok(Command::Format(Format::Csv)),
         ("json", "") => Ok(Command::Format(Format::Json)),
         ("i" | "include", file) if !file.is_empty() => Ok(Command::Include(file.to_string())),
-        _ => Err(format!("there is no order \\{rest}: see \\?")),
+        _ => Err(format!("unknown order \\{rest}: see \\?")),
     })
 }
 

@@ -35,7 +35,7 @@ pub enum StatementError {
         not(feature = "shell"),
         expect(dead_code, reason = "only servers answer so")
     )]
-    #[error("the connection is gone: {0}")]
+    #[error("the connection ended: {0}")]
     Gone(#[source] RemoteError),
 }
 

@@ -106,8 +106,7 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let url = self.target.path.to_str().filter(|path| is_url(path));
         if self.follow && url.is_some() {
-            let text =
-                "--follow is for a database's directory: a server says itself whether it follows";
+            let text = "--follow is for a database's directory: a server's own options decide if it follows";
             return Err(UsageError::Arguments(text.into()).into());
         }
         let (connection, opened) = match url {
@@ -304,7 +303,7 @@ impl Shell<'_> {
             Command::Describe(name) => match describe::table(&mut self.connection, &name)? {
                 Some(answers) => self.show(&answers)?,
                 None => {
-                    let text = format!("there is no table {name:?}: \\d tells which there are");
+                    let text = format!("there is no table {name:?}: \\d lists the tables");
                     return Err(UsageError::NotThere(text).into());
                 }
             },

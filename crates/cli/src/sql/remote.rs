@@ -65,7 +65,7 @@ impl Remote {
             (None, SslMode::Prefer) => config.ssl_mode(SslMode::Disable),
             (None, SslMode::Disable) => &mut config,
             (None, _) => {
-                bail!("TLS needs the certificate that vouches for the server's: --ca FILE")
+                bail!("TLS needs the certificate of the server's CA: --ca FILE")
             }
         };
         let (told, notices) = channel();

@@ -52,7 +52,8 @@ impl BasesOption {
         match self.base_every.is_none() && self.kept.keep(1).is_some() {
             false => Ok(()),
             true => Err(UsageError::Arguments(
-                "--keep-bases and --keep-time say what is deleted when a base was made: say --base-every, too".into(),
+                "--keep-bases and --keep-time only apply when bases are made: add --base-every"
+                    .into(),
             )),
         }
     }
@@ -202,7 +203,7 @@ impl Maker {
         events::info!(
             bases = deleted.bases,
             entries = deleted.log.entries,
-            "what is not to be kept is deleted from the store"
+            "bases and log that are not to be kept are deleted from the store"
         );
         Ok(())
     }

@@ -70,7 +70,7 @@ fn in_times(error: OpenError) -> anyhow::Error {
     };
     let time = shown_time(time);
     UsageError::NotThere(format!(
-        "the store no longer has what was then: the oldest moment that it keeps is {time}, behind entry {entry} and commit \
+        "the store no longer has the log of that moment: the oldest moment that it keeps is {time}, after entry {entry} and commit \
          group {group}; ask for that one or a later one (--at {time}, --at-entry {entry} or --at-group {group})"
     ))
     .into()

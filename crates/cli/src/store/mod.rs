@@ -156,7 +156,7 @@ impl Place {
             }
             if !std::mem::replace(&mut has_said, true) {
                 let place = remote.store.place();
-                eprintln!("sardonyx: {place} has no database yet; it is waited for");
+                eprintln!("sardonyx: {place} has no database yet; waiting for one");
             }
             if !goes_on(pause) {
                 return Ok(None);

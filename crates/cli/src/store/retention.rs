@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// The error without a retention option.
-const NOTHING_CHOSEN: &str = "say what is to be kept: --keep-bases N, --keep-time TIME, or both";
+const NOTHING_CHOSEN: &str = "name the bases to keep: --keep-bases N, --keep-time TIME, or both";
 
 #[derive(Debug, Serialize)]
 struct Report {

@@ -124,7 +124,9 @@ fn until_ended(end: &Receiver<()>, failure: impl Fn() -> Option<String>) -> anyh
     // Disconnected: no further request can arrive.
     while end.recv_timeout(BETWEEN_LOOKS) == Err(RecvTimeoutError::Timeout) {
         if let Some(reason) = failure() {
-            anyhow::bail!("{reason}; started again, this process goes on with what is stable");
+            anyhow::bail!(
+                "{reason}; after a restart, this process continues with the stable entries"
+            );
         }
     }
     Ok(())

@@ -257,7 +257,7 @@ fn show(status: &Status, output: &mut Output) -> anyhow::Result<()> {
     {
         writeln!(
             output,
-            "Cut off and kept in {}: {} transactions, from group {} on, without which another host went on.",
+            "Cut off and kept in {}: {} transactions, from group {} on, without which another host continued.",
             kept.file, kept.transactions, kept.first_group
         )?;
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[error(
     "host {host} serves the database in {place}, and this verb would take it over: connect to that host, or end the hosts \
-     of this database first; `sardonyx store drain {place}` has another host serve before this one is ended"
+     of this database first; `sardonyx store drain {place}` makes another host serve before this one is ended"
 )]
 pub struct Served {
     host: String,

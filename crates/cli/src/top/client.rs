@@ -26,7 +26,7 @@ pub enum StateError {
     },
     /// The server asks for a password, or the given one is wrong.
     #[error(
-        "the server at {url} wants the name and password of a user: --user NAME, with SARDONYX_PASSWORD in the environment"
+        "the server at {url} needs the name and password of a user: --user NAME, with SARDONYX_PASSWORD in the environment"
     )]
     Password {
         /// The server's URL.
@@ -43,7 +43,7 @@ pub enum StateError {
         text: String,
     },
     /// The answer is not from a Sardonyx server.
-    #[error("what answers at {url} is no server of Sardonyx: {source}")]
+    #[error("the server at {url} is not a Sardonyx server: {source}")]
     Answer {
         /// The server's URL.
         url: String,

@@ -309,7 +309,7 @@ fn a_store_that_is_away_stops_a_host_and_it_goes_on_by_itself_when_that_is_back(
     // A host that starts meanwhile waits for it. An empty store in its place would end every host.
     std::fs::rename(cluster.store(), &away).unwrap();
     let a = cluster.start("host-1");
-    told(&a, "the store is not reached yet");
+    told(&a, "the store is not reachable yet");
     assert!(!cluster.store().exists());
     std::fs::rename(&away, cluster.store()).unwrap();
     let client = cluster.served_by(&[&a]);
@@ -388,5 +388,5 @@ fn what_a_restart_does_not_mend_ends_a_host_with_an_exit_code_of_its_own() {
     let said = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(5), "{said}");
     assert!(said.contains("entry 3 of the log is damaged"), "{said}");
-    assert!(said.contains("starting it again does not help"), "{said}");
+    assert!(said.contains("a restart does not help"), "{said}");
 }

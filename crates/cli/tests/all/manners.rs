@@ -141,7 +141,10 @@ fn a_database_that_is_open_is_read_beside_its_program_and_that_is_said() {
     );
     let note: Value = serde_json::from_str(&notes).unwrap();
     assert!(
-        note["note"].as_str().unwrap().contains("read beside it"),
+        note["note"]
+            .as_str()
+            .unwrap()
+            .contains("it is read meanwhile"),
         "{notes}"
     );
     // A program that wants the lock is refused, with the holder's name; one that waits, after its time.

@@ -183,15 +183,15 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
     collector.until(b"SELECT 'there'");
     drop(collector);
     // Its thread ends with the next request, which it still answers.
-    assert!(run_until_told(&serving).contains("the collector takes no spans"));
+    assert!(run_until_told(&serving).contains("the collector refuses spans"));
     let collector = Collector::start_at(endpoint.trim_start_matches("http://"));
     let told = run_until_told(&serving);
     assert!(
-        told.contains("takes spans again") && told.contains("lost"),
+        told.contains("accepts spans again") && told.contains("lost"),
         "{told}"
     );
     drop(collector);
-    assert!(run_until_told(&serving).contains("the collector takes no spans"));
+    assert!(run_until_told(&serving).contains("the collector refuses spans"));
     let answer = run(&serving, "SELECT 'after all'");
     assert!(has(&answer, b"after all"));
     let told = serving.end();
@@ -199,7 +199,7 @@ fn a_server_goes_on_without_its_collector_and_tells_it_once() {
         panic!("{told:#?}");
     };
     assert!(
-        last.contains("took no spans to the end") && last.contains("lost"),
+        last.contains("refused spans until the end") && last.contains("lost"),
         "{last}"
     );
 }

@@ -110,7 +110,7 @@ fn a_bank_in_a_store_is_looked_at_copied_and_trimmed() {
 
     // With a base, the log's beginning can be deleted.
     let said = run(2, &["store", "trim", &place]);
-    assert!(said.contains("say what is to be kept"), "{said}");
+    assert!(said.contains("name the bases to keep"), "{said}");
     let trimmed = json(&["store", "trim", &place, "--keep-bases", "1"]);
     assert_eq!(trimmed["from_entry"], Value::Null, "there is no base yet");
     let follow = [

@@ -145,7 +145,7 @@ fn what_is_no_longer_kept_or_is_missing_is_named_with_what_can_be_done() {
     ] {
         let clone = ["store", "clone", &store, &machine.text("old.sdx")];
         let (_, said) = run(2, &[&clone[..], &until].concat());
-        let oldest = format!("the oldest moment that it keeps is {time}, behind entry");
+        let oldest = format!("the oldest moment that it keeps is {time}, after entry");
         assert!(said.contains(&oldest), "{said}");
     }
     let clone = [

@@ -108,7 +108,7 @@ impl SettingOptions {
         if self.is_empty() {
             return Ok(());
         }
-        let said = "how the nodes of --directory are was said when they were started: leave --nodes, --update, \
+        let said = "the nodes of --directory have the options of their start: leave --nodes, --update, \
                     --buffer-pages and the like out, or --directory";
         Err(UsageError::Arguments(said.into()))
     }
@@ -158,7 +158,7 @@ impl SettingOptions {
             ..before
         };
         if self.has_authority() && setting.coupling == Coupling::Close {
-            let said = "--authority says where loosely coupled nodes have it: add --coupling loose";
+            let said = "--authority is for loosely coupled nodes: add --coupling loose";
             return Err(UsageError::Arguments(said.into()).into());
         }
         setting.check()?;
@@ -178,7 +178,7 @@ pub fn routing(option: &str, name: &str) -> anyhow::Result<Routing> {
             let text = match std::fs::read_to_string(file) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     let said = format!(
-                        "{file} is not there: --{option} is affinity, random, or a file of `trace route`"
+                        "{file} does not exist: --{option} is affinity, random, or a file of `trace route`"
                     );
                     return Err(UsageError::NotThere(said).into());
                 }

@@ -140,7 +140,7 @@ impl Http {
         let sight = self.gate.sight(place.is_local, header, shown).await;
         if sight.is_err() {
             self.observer.metrics().refused();
-            tracing::info!("a client of HTTP was refused: it gave no right name and password");
+            tracing::info!("an HTTP client was refused: its name or password is wrong");
         }
         let Some(sight) = sight.ok().filter(|sight| *sight > Sight::Health) else {
             return unknown_user();

@@ -43,15 +43,15 @@ impl Refusal {
         match self {
             Refusal::Method => (
                 StatusCode::METHOD_NOT_ALLOWED,
-                "only GET and HEAD: nothing is changed over HTTP",
+                "only GET and HEAD are supported: HTTP is read-only",
             ),
             Refusal::Body => (
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "a request with a body is not taken",
+                "a request with a body is not supported",
             ),
             Refusal::Unknown => (
                 StatusCode::NOT_FOUND,
-                "there are /, /metrics, /livez, /readyz and /api/state",
+                "the paths are /, /metrics, /livez, /readyz and /api/state",
             ),
             Refusal::Host => (
                 StatusCode::MISDIRECTED_REQUEST,

@@ -42,7 +42,7 @@ pub enum MessageError {
         what: &'static str,
     },
     /// The message has bytes after its end.
-    #[error("{} has {bytes} bytes behind its end", shown(*kind))]
+    #[error("{} has {bytes} bytes after its end", shown(*kind))]
     Long {
         /// The message's kind.
         kind: char,

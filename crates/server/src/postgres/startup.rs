@@ -223,7 +223,7 @@ async fn authenticate(
         (name == MECHANISM.as_bytes()).then_some(rest.get(5..)?)
     });
     let Some(response) = response else {
-        let text = format!("the only way to show who you are is {MECHANISM}");
+        let text = format!("the only supported authentication is {MECHANISM}");
         return Ok(Err(SqlError::new("28000", text)));
     };
     let (exchange, answer) = match Exchange::begin(verifier, response) {

@@ -111,21 +111,21 @@ pub fn readiness(tables: &Tables, is_stopping: bool) -> Readiness {
     note(is_stopping, "the server is being stopped");
     note(
         engine.commit().is_poisoned(),
-        "the log is closed by an error: nothing is committed until the database is opened again",
+        "an error closed the log: no transaction commits until the database is opened again",
     );
     let left_to_followers = engine.checkpoint().is_left_to_followers();
     let failed = engine.checkpoint().failure().is_some();
     note(
         failed && left_to_followers,
-        "the store gives no answer, and only it frees the log: transactions wait, or go on until the log is full",
+        "the store gives no answer, and only it frees the log: transactions wait, or continue until the log is full",
     );
     note(
         failed && !left_to_followers,
-        "checkpointing has stopped: transactions go on until the log is full",
+        "checkpointing has stopped: transactions continue until the log is full",
     );
     note(
         engine.checkpoint().waiting().is_some(),
-        "checkpoints wait for room on the disk: transactions go on until the log is full",
+        "checkpoints wait for room on the disk: transactions continue until the log is full",
     );
     Readiness {
         ready: obstacles.is_empty(),
