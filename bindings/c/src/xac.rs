@@ -199,8 +199,9 @@ pub extern "C" fn xabort() -> c_int {
     })
 }
 
-/// Announces that the running transaction is going to read the page with this address (`READ`), or to read
-/// and write it (`READ_WRITE`): cheaper than detecting it. Returns 0, or `FAILED`.
+/// Announces that the running transaction is going to read the page with this address
+/// (`READ`), or to read and write it (`READ_WRITE`): cheaper than detecting it. Returns 0, or
+/// `FAILED`.
 #[unsafe(no_mangle)]
 pub extern "C" fn setPageAccess(pointer: *const c_void, access: c_int) -> c_int {
     outcome(|| {

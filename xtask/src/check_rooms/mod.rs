@@ -204,7 +204,7 @@ fn manifests(root: &Path) -> anyhow::Result<Vec<Manifest>> {
     let manifests = packages.iter().map(|package| {
         let file = PathBuf::from(text(&package["manifest_path"]));
         let used = list(&package["dependencies"]).into_iter();
-        // Those with a path are of the workspace; dependencies of tests alone are not checked.
+        // Dependencies with a path are of the workspace; those of tests alone are not checked.
         let used = used.filter(|of| of["path"].is_string() && of["kind"] != "dev");
         Manifest {
             file: file

@@ -39,8 +39,7 @@ pub enum Event {
     Request(Request),
     /// The store assigns this host its next turn.
     Turn(Turn),
-    /// The directory of this host can be read, in the state since this host began to follow for the time of this
-    /// number.
+    /// The directory of this host can be read; the number counts the times that this host has begun to follow.
     Reads(Arc<Follower>, u64),
 }
 

@@ -31,7 +31,8 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Begins to open the directory of a host that follows, and that has caught up since it began for the time `begun`.
+    /// Begins to open the directory of a following host, which has caught up since it began to follow for the
+    /// `begun`th time.
     ///
     /// # Errors
     /// The system starts no thread.

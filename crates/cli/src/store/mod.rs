@@ -183,8 +183,8 @@ pub struct StoreOption {
 }
 
 impl StoreOption {
-    /// The options for a host, which the others take over from after this wait; the store is asked for `patience` when
-    /// the database is opened and closed.
+    /// The options for a host from which others take over after `wait`; the store is asked for `time_limit` when the
+    /// database is opened and closed.
     #[cfg_attr(not(feature = "sql"), allow(dead_code))]
     pub fn of_host(&self, time_limit: Duration, wait: Duration) -> StoreOption {
         StoreOption {

@@ -1,6 +1,6 @@
 //! Access control over HTTP, by Basic authentication (RFC 7617) with the users' verifiers.
 //!
-//! | | nobody is a user | users, at an address of this host alone | users, at another address (with TLS) |
+//! | | no users configured | users, at an address of this host alone | users, at another address (with TLS) |
 //! | --- | --- | --- | --- |
 //! | `/livez`, `/readyz` | all | all | all |
 //! | `/metrics`, `/`, `/api/state` | all | all | users |
