@@ -119,7 +119,7 @@ impl Wanted {
             | SDX_RANGE_REVERSE
             | SDX_RANGE_STARTS_WITH;
         if range.flags & !known != 0 || range.reserved != 0 {
-            let message = format!("{:#x} are no flags of a range", range.flags);
+            let message = format!("a range has no flags {:#x}", range.flags);
             return Err(Failure::argument(message));
         }
         let has = |flag| range.flags & flag != 0;

@@ -169,8 +169,5 @@ pub unsafe extern "C" fn sdx_root_remove(
 }
 
 fn no_root(name: &str) -> Failure {
-    Failure::new(
-        SDX_NOT_FOUND,
-        format!("there is no root of the name {name:?}"),
-    )
+    Failure::new(SDX_NOT_FOUND, format!("there is no root named {name:?}"))
 }

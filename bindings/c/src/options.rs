@@ -124,7 +124,7 @@ pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failu
     // SAFETY: the caller's promise.
     let given = unsafe { known_part(given)? };
     if given.flags & !SDX_OPEN_SYSTEM_CALLS != 0 {
-        let message = format!("{:#x} are no flags of the options", given.flags);
+        let message = format!("the options have no flags {:#x}", given.flags);
         return Err(Failure::argument(message));
     }
     let ready = given.flags & SDX_OPEN_SYSTEM_CALLS != 0;
@@ -185,7 +185,7 @@ unsafe fn known_part(given: *const sdx_options) -> Result<sdx_options, Failure> 
     let size = unsafe { (&raw const (*given).size).read() };
     if size < FIRST_SIZE {
         return Err(Failure::argument(format!(
-            "the options' `size` is {size}, less than it ever was: start with SDX_OPTIONS"
+            "the options' `size` is {size}, less than in any version: start with SDX_OPTIONS"
         )));
     }
     let own = size_of::<sdx_options>();

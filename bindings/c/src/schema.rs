@@ -125,7 +125,9 @@ unsafe fn with(
         // SAFETY: the caller's promise.
         let mut state = unsafe { alone(schema)? };
         if flags & !known != 0 {
-            return Err(Failure::argument(format!("{flags:#x} are no flags here")));
+            return Err(Failure::argument(format!(
+                "there are no flags {flags:#x} here"
+            )));
         }
         state.builder = step(&mut state)?;
         Ok(())
@@ -195,8 +197,9 @@ pub unsafe extern "C" fn sdx_schema_default(
     // SAFETY: the header's promise.
     unsafe {
         with(schema, 0, 0, |state| {
-            let (name, kind) = (state.last.clone())
-                .ok_or_else(|| Failure::argument("a default stands behind a column"))?;
+            let (name, kind) = (state.last.clone()).ok_or_else(|| {
+                Failure::argument("a default without a column: call sdx_schema_column first")
+            })?;
             let value = parse_value(text("the value", value)?, kind)
                 .map_err(|error| Failure::argument(format!("column {name:?}: {error}")))?;
             Ok(state.builder.clone().default_value(value))

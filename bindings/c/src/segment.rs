@@ -121,7 +121,7 @@ pub unsafe extern "C" fn sdx_open_volatile(
     let open = |options: &Options| unsafe {
         let name = text("the name", name)?;
         if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-            return Err(Failure::argument(format!("{name:?} is no name of a file")));
+            return Err(Failure::argument(format!("{name:?} is not a file name")));
         }
         options.open_volatile(name).map_err(Failure::from)
     };

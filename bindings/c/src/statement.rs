@@ -261,7 +261,11 @@ impl Plan {
             Ok(match field.kind {
                 SDX_TYPE_BOOL => match place.read() {
                     flag @ (0 | 1) => Value::Bool(flag == 1),
-                    other => return Err(self.unfit(field, &format!("{other} is no bool"))),
+                    other => {
+                        return Err(
+                            self.unfit(field, &format!("{other} is not a bool: use 0 or 1"))
+                        );
+                    }
                 },
                 SDX_TYPE_INT64 => Value::Int(place.cast::<i64>().read_unaligned().into()),
                 SDX_TYPE_UINT64 => Value::Int(place.cast::<u64>().read_unaligned().into()),
@@ -471,7 +475,7 @@ pub unsafe extern "C" fn sdx_prepare(
             Ok(rows.schema().clone())
         })?;
         if count > schema.columns.len() {
-            let message = format!("{count} bindings are more than table {table:?} has columns");
+            let message = format!("{count} bindings: table {table:?} has fewer columns");
             return Err(Failure::argument(message));
         }
         let mut fields: Vec<Field> = Vec::with_capacity(count);

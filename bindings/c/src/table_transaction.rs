@@ -97,8 +97,7 @@ impl TransactionState {
                 Ok(Target::Called(unsafe { called.transaction.as_mut() }))
             }
             Way::Called(_) => {
-                let message =
-                    "the transaction is used by the thread whose function it was given to";
+                let message = "only the thread whose function has this transaction can use it";
                 Err(Failure::new(SDX_WRONG_THREAD, message))
             }
         }
@@ -118,7 +117,7 @@ impl TransactionState {
 fn durability(flags: u32, ticket: *mut *mut sdx_ticket) -> Result<Durability, Failure> {
     if flags > SDX_COMMIT_LATER {
         return Err(Failure::argument(format!(
-            "{flags:#x} are no flags of a commit"
+            "a commit has no flags {flags:#x}"
         )));
     }
     if !ticket.is_null() {

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn sdx_begin(session: *mut sdx_session, flags: u32) -> sdx
         with(session, |session| {
             let known = SDX_BEGIN_EXCLUSIVE | SDX_BEGIN_READ_ONLY | SDX_BEGIN_UNCHECKED;
             if flags & !known != 0 || begin.exclusive && begin.read_only {
-                let message = format!("{flags:#x} are no flags of sdx_begin");
+                let message = format!("sdx_begin has no flags {flags:#x}");
                 return Err(Failure::argument(message));
             }
             session.begin(begin, flags & SDX_BEGIN_UNCHECKED == 0)
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn sdx_commit(
     unsafe {
         with(session, |session| {
             if flags > SDX_COMMIT_LATER {
-                let message = format!("{flags:#x} are no flags of sdx_commit");
+                let message = format!("sdx_commit has no flags {flags:#x}");
                 return Err(Failure::argument(message));
             }
             if !ticket.is_null() {

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn xMmap(file: *const c_char, length: usize) -> *mut c_voi
         }
         if let Some(other) = mapped.as_ref().filter(|mapped| mapped.file != file) {
             let message = format!(
-                "{} is mapped, and one file is at a time: xMunmap it first",
+                "{} is mapped, and only one file can be at a time: call xMunmap first",
                 other.file.display()
             );
             return Err(Failure::new(SDX_INVALID_ARGUMENT, message));
@@ -231,7 +231,7 @@ pub extern "C" fn xDurable(durable: c_int) -> c_int {
             .as_ref()
             .is_some_and(|mapped| mapped.process == process())
         {
-            let message = "a file is mapped already; say xDurable before xMmap";
+            let message = "a file is mapped already; call xDurable before xMmap";
             return Err(Failure::new(SDX_INVALID_ARGUMENT, message));
         }
         DURABLE.store(i32::from(durable != 0), Ordering::Relaxed);
@@ -252,7 +252,7 @@ fn outcome(body: impl FnOnce() -> Result<c_int, Failure>) -> c_int {
 fn current<'a>(mapped: &'a mut MutexGuard<'_, Option<Mapped>>) -> Result<&'a mut Mapped, Failure> {
     let mapped = mapped
         .as_mut()
-        .ok_or_else(|| Failure::new(SDX_NOT_FOUND, "no file is mapped; xMmap one first"))?;
+        .ok_or_else(|| Failure::new(SDX_NOT_FOUND, "no file is mapped; call xMmap first"))?;
     if mapped.process != process() {
         let message = "this process was forked after xMmap; map the file again in it";
         return Err(Failure::new(SDX_FORKED, message));
@@ -281,7 +281,7 @@ impl Mapped {
 
     fn grow(&mut self, length: usize) -> Result<(), Failure> {
         if self.thread.is_some() {
-            let message = "a transaction is running; xMmap outside of one";
+            let message = "a transaction is running; call xMmap outside of it";
             return Err(Failure::new(SDX_INSIDE_TRANSACTION, message));
         }
         self.session.begin(Begin::default(), true)?;
@@ -296,11 +296,11 @@ impl Mapped {
             Some(thread) if thread == std::thread::current().id() => Ok(()),
             Some(_) => Err(Failure::new(
                 SDX_BUSY,
-                "another thread of this process is in a transaction; one is at a time",
+                "another thread of this process is in a transaction; only one can be",
             )),
             None => Err(Failure::new(
                 SDX_NO_TRANSACTION,
-                "no transaction is running; xbegin one first",
+                "no transaction is running; call xbegin first",
             )),
         }
     }
@@ -312,7 +312,7 @@ fn is_durable() -> Result<bool, Failure> {
             Ok("0") => Ok(false),
             Ok("1" | "") | Err(_) => Ok(true),
             Ok(other) => Err(Failure::argument(format!(
-                "the environment's XAC_DURABLE is {other:?}; it may be 0 or 1"
+                "the environment's XAC_DURABLE is {other:?}; set it to 0 or 1"
             ))),
         },
         said => Ok(said != 0),
@@ -324,12 +324,12 @@ fn refuse_what_is_there(file: &Path, durable: bool) -> Result<(), Failure> {
     let name = file.display();
     let message = match file.metadata() {
         Ok(found) if !found.is_dir() => format!(
-            "{name} is a file, and what a file holds is not mapped: durable, memory is kept in a directory of \
-             its own; not durable, it begins with zeroes and is never written to a file. Map another name, \
+            "{name} is a file, and a file's contents are not mapped: durable memory is kept in a directory of \
+             its own; other memory begins with zeroes and is never written to a file. Map another name, \
              and copy the file's contents into the memory in a transaction"
         ),
         Ok(_) if !durable && file.join(MANIFEST_FILE).exists() => format!(
-            "{name} is a durable database, and memory that is not durable would not show its contents: say \
+            "{name} is a durable database, and memory that is not durable would not show its contents: call \
              xDurable(1) (or XAC_DURABLE=1), or map another name"
         ),
         // The opening reports any other fault.
@@ -341,7 +341,7 @@ fn refuse_what_is_there(file: &Path, durable: bool) -> Result<(), Failure> {
 /// The file's path, the same for all spellings.
 fn resolve(file: &Path) -> Result<PathBuf, Failure> {
     let Some(name) = file.file_name() else {
-        let message = format!("{:?} is no name of a file", file.display());
+        let message = format!("{:?} is not a file name", file.display());
         return Err(Failure::argument(message));
     };
     let parent = match file.parent() {

@@ -52,8 +52,8 @@ pub enum ArrayError {
         /// The part that is too large.
         what: &'static str,
     },
-    /// The name is kept for the package itself.
-    #[error("names that begin with \"sardonyx.\" are kept; choose another than {name:?}")]
+    /// The name is reserved for the package itself.
+    #[error("names that begin with \"sardonyx.\" are reserved; choose another than {name:?}")]
     Reserved {
         /// The name.
         name: String,

@@ -483,7 +483,7 @@ pub fn volatile(
     slow_reader_wait: Option<f64>,
 ) -> PyResult<Segment> {
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-        let message = format!("{name:?} is no name of a segment: it must be a file's name");
+        let message = format!("{name:?} cannot be a segment's name: it must be a file name");
         return Err(PyValueError::new_err(message));
     }
     let options = options(

@@ -197,7 +197,7 @@ impl<'a> Series<'a> {
         let words = said.output.split(',').map(str::parse);
         let acknowledged: Result<_, _> = words.collect();
         self.acknowledged =
-            acknowledged.with_context(|| format!("the judge said {:?}", said.output))?;
+            acknowledged.with_context(|| format!("the judge's output was {:?}", said.output))?;
         Ok(Outcome::Whole)
     }
 

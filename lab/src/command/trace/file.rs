@@ -119,7 +119,7 @@ fn replaceable(path: &Path, force: bool) -> anyhow::Result<PathBuf> {
         return Err(refuse(" is a link that leads nowhere: remove it"));
     };
     let kind = std::fs::metadata(&place)
-        .with_context(|| format!("looking at {}", path.display()))?
+        .with_context(|| format!("reading the metadata of {}", path.display()))?
         .file_type();
     if kind.is_dir() {
         return Err(refuse(" is a directory: name a file"));
